@@ -1,0 +1,106 @@
+"""What is wrong with a job and what it costs: findings, and all that a page shows of them."""
+
+import enum
+
+import msgspec
+
+from paceline.model.plan import Edit
+from paceline.model.trace import Source
+
+
+class Cause(enum.StrEnum):
+    """Why a worker, op or link is slow: a closed list."""
+
+    SLOW_COMPUTE = "slow_compute"
+    SLOW_HOST = "slow_host"
+    INPUT = "input"
+    SLOW_LINK = "slow_link"
+    DELAY = "delay"
+    STALL = "stall"
+    IMBALANCE = "imbalance"
+    CONTENTION = "contention"
+    VOLUME = "volume"
+    HANG = "hang"
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing wrong. `cost_ns` is the step time regained in a simulation without it."""
+
+    code: str
+    rule: str
+    subject: str
+    worker: int | None
+    cause: Cause
+    cost_ns: float | None
+    interval_ns: tuple[float, float] | None
+    evidence: tuple[str, ...]
+    advice: str
+    edit: Edit | None = None
+
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """What one worker did per step, in ns."""
+
+    worker: int
+    busy_ns: float
+    wait_ns: float
+    arrives_last: int
+
+
+class PathPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of the critical path; waits are a kind of their own."""
+
+    worker: int
+    kind: str
+    name: str
+    ns: float
+
+
+class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
+    """The step under some edits."""
+
+    edits: tuple[Edit, ...]
+    step_ns: float
+    interval_ns: tuple[float, float] | None = None
+
+
+class MeasuredLink(msgspec.Struct, frozen=True, kw_only=True):
+    """A link as the traces show it."""
+
+    a: str
+    b: str
+    bytes_per_s: float
+    latency_ns: float | None
+    interval_bytes_per_s: tuple[float, float] | None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The findings of a job by cost, with what was checked and what they rest on."""
+
+    findings: tuple[Finding, ...]
+    checked: tuple[str, ...]
+    step_ns: tuple[float, float, float]  # median, 10th and 90th percentile
+    simulated_step_ns: float | None = None
+    waits: tuple[Wait, ...] = ()
+    critical_path: tuple[PathPart, ...] = ()
+    what_ifs: tuple[WhatIf, ...] = ()
+    links: tuple[MeasuredLink, ...] = ()
+    sources: tuple[Source, ...] = ()
+
+
+class BillLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One position of a bill."""
+
+    what: str
+    hours: float
+    usd: float
+
+
+class Bill(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan costs, with the interval that held on past data."""
+
+    lines: tuple[BillLine, ...]
+    hours: float
+    usd: float
+    interval_usd: tuple[float, float] | None = None
+    sources: tuple[Source, ...] = ()
