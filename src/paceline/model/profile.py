@@ -76,7 +76,7 @@ class Alignment(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     worker: int
-    offset_ns: float
+    offset_ns: int
     drift_ppm: float
     raw_start_ns: int
     error_ns: float | None = None
