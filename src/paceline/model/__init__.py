@@ -60,6 +60,7 @@ from paceline.model.signal import (
     Tick,
 )
 from paceline.model.timeline import Timeline
+from paceline.model.times import Times
 from paceline.model.trace import (
     KINDS,
     PHASES,
@@ -166,6 +167,7 @@ __all__ = [
     "Target",
     "Tick",
     "Timeline",
+    "Times",
     "Trace",
     "TraceBuilder",
     "Wait",
