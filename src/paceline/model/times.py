@@ -11,7 +11,8 @@ from paceline.model.columns import I64, Columns
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Times(Columns):
     """Own work and lead by op id. A duration of -1 is not known: it follows from the op's size
-    and the links it travels."""
+    and the links it travels.
+    """
 
     duration_ns: I64
     lead_ns: I64
