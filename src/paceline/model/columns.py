@@ -50,7 +50,7 @@ class Columns:
 
     def __post_init__(self) -> None:
         for name, dtype in dtypes_of(type(self)).items():
-            array = np.ascontiguousarray(getattr(self, name), dtype=dtype)
+            array = _cast(getattr(self, name), dtype, name)
             if array.flags.writeable:
                 array = array.view()
                 array.flags.writeable = False
@@ -71,6 +71,14 @@ class Columns:
         return True
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _cast(value: Any, dtype: np.dtype[Any], name: str) -> npt.NDArray[Any]:
+    given: npt.NDArray[Any] = np.asarray(value)
+    array = np.ascontiguousarray(given, dtype=dtype)
+    if given.dtype != dtype and not np.array_equal(given, array, equal_nan=dtype.kind == "f"):
+        raise ValueError(f"column {name} does not fit {dtype}")
+    return array
 
 
 def encoded(array: npt.NDArray[Any]) -> object:
