@@ -1,0 +1,300 @@
+"""Synthetic data-parallel jobs with a known fault, as the traces that a real recorder would leave.
+
+A host lane launches kernels on a device lane; gradients go out in buckets over a communication
+lane while backward still runs, as one all-reduce each or as the hops of a ring. Durations carry
+noise op by op, step by step and rare spikes; every worker has a clock of its own. The generator
+plays the job itself, step by step: nothing of paceline's simulator is in it.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from paceline.model import Facts, Kind, Phase, Trace, TraceBuilder
+
+US, MS = 1_000, 1_000_000
+PHASES = ("load", "forward", "backward", "communication", "update")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What is wrong with one worker (or its outgoing link): extra milliseconds a step.
+
+    cause: slow_compute (kernels longer), slow_host (every launch longer), input (loading longer),
+    stall (one pause of `ms`, in the share `rate` of the steps), slow_link (its outgoing hops
+    `factor` times slower), delay (its outgoing hops later by `ms` each).
+    """
+
+    cause: str
+    worker: int
+    ms: float = 0.0
+    factor: float = 1.0
+    phase: str = "backward"
+    rate: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How large the job is and how it talks."""
+
+    workers: int = 8
+    steps: int = 24
+    layers: int = 12
+    buckets: int = 4
+    kernel_ms: float = 2.0
+    launch_us: float = 60.0
+    load_ms: float = 3.0
+    bucket_bytes: int = 25_000_000
+    bytes_per_s: float = 3e9
+    latency_us: float = 30.0
+    hops: bool = False
+    op_noise: float = 0.03
+    step_noise: float = 0.015
+    spikes: float = 0.002
+    clock_ms: float = 5.0
+    drift_ppm: float = 20.0
+
+
+@dataclass
+class _Worker:
+    rank: int
+    builder: TraceBuilder = field(default_factory=TraceBuilder)
+    offset: int = 0
+    drift: float = 0.0
+    host: float = 0.0  # when each lane is free again, true time in ns
+    device: float = 0.0
+    ready: dict[int, int] = field(default_factory=dict)  # last kernel of each bucket
+    talked: list[int] = field(default_factory=list)  # last events that brought gradients
+
+
+def traces(shape: Shape, fault: Fault | None = None, *, seed: int = 0) -> tuple[Trace, ...]:
+    """One trace a worker."""
+    draw = np.random.default_rng(seed)
+    base = _Base(shape, draw)
+    workers = [
+        _Worker(
+            rank=rank,
+            offset=int(draw.normal(0, shape.clock_ms * MS)) if rank else 0,
+            drift=draw.normal(0, shape.drift_ppm) * 1e-6 if rank else 0.0,
+        )
+        for rank in range(shape.workers)
+    ]
+    group = tuple(range(shape.workers))
+    for step in range(shape.steps):
+        _step(shape, base, workers, fault, step, draw)
+    return tuple(
+        one.builder.trace(
+            rank,
+            clock="unix",
+            facts=Facts(
+                machine=f"host{rank}", device="gpu", workers=len(group), backend="synthetic"
+            ),
+        )
+        for rank, one in enumerate(workers)
+    )
+
+
+class _Base:
+    """The typical duration of each kernel, shared by all workers."""
+
+    def __init__(self, shape: Shape, draw: np.random.Generator) -> None:
+        self.forward = shape.kernel_ms * MS * draw.uniform(0.5, 1.5, shape.layers)
+        self.backward = 2 * self.forward
+
+
+def _noisy(typical: float, shape: Shape, draw: np.random.Generator, common: float) -> float:
+    spike = draw.uniform(1.5, 4) if draw.random() < shape.spikes else 1.0
+    return typical * common * spike * float(np.exp(draw.normal(0, shape.op_noise)))
+
+
+def _step(
+    shape: Shape,
+    base: _Base,
+    workers: list[_Worker],
+    fault: Fault | None,
+    step: int,
+    draw: np.random.Generator,
+) -> None:
+    ready = np.zeros((shape.workers, shape.buckets))
+    for rank, one in enumerate(workers):
+        mine = fault if fault is not None and fault.worker == rank else None
+        ready[rank] = _compute(shape, base, one, mine, step, draw)
+    done = _exchange(shape, workers, fault, step, ready, draw)
+    for rank, one in enumerate(workers):
+        mine = fault if fault is not None and fault.worker == rank else None
+        _update(shape, one, mine, step, float(done[rank]), draw)
+
+
+def _stalls(fault: Fault | None, phase: str, draw: np.random.Generator) -> float:
+    if fault is None or fault.cause != "stall" or fault.phase != phase:
+        return 0.0
+    return fault.ms * MS if draw.random() < fault.rate else 0.0
+
+
+def _compute(
+    shape: Shape,
+    base: _Base,
+    one: _Worker,
+    fault: Fault | None,
+    step: int,
+    draw: np.random.Generator,
+) -> npt.NDArray[np.float64]:
+    common = float(np.exp(draw.normal(0, shape.step_noise)))
+    one.talked.clear()
+    load = _noisy(shape.load_ms * MS, shape, draw, common)
+    if fault is not None and fault.cause == "input":
+        load += fault.ms * MS
+    one.host += 20 * US + _stalls(fault, "load", draw)
+    _put(one, "next batch", Kind.LOAD, "main", one.host, load, step=step, phase=Phase.OTHER)
+    one.host += load
+    ready = np.zeros(shape.buckets)
+    kernels = 2 * shape.layers
+    for position in range(kernels):
+        backward = position >= shape.layers
+        layer = kernels - 1 - position if backward else position
+        name = "backward" if backward else "forward"
+        phase = Phase.BACKWARD if backward else Phase.FORWARD
+        typical = float((base.backward if backward else base.forward)[layer])
+        duration = _noisy(typical, shape, draw, common)
+        launch = _noisy(shape.launch_us * US, shape, draw, common)
+        if fault is not None and fault.phase == name and fault.cause == "slow_compute":
+            duration += fault.ms * MS / shape.layers
+        if fault is not None and fault.cause == "slow_host":
+            launch += fault.ms * MS / kernels
+        gap = 5 * US * float(np.exp(draw.normal(0, 0.3)))
+        if layer == shape.layers // 2:
+            gap += _stalls(fault, name, draw)
+        one.host += gap
+        host = _put(
+            one, f"launch {name} {layer}", Kind.HOST, "main", one.host, launch,
+            step=step, phase=phase, layer=f"layer{layer}",
+        )  # fmt: skip
+        one.host += launch
+        start = max(one.device, one.host) + 2 * US
+        kernel = _put(
+            one, f"{name} {layer}", Kind.COMPUTE, "stream 7", start, duration,
+            step=step, phase=phase, layer=f"layer{layer}", after=(host,),
+        )  # fmt: skip
+        one.device = start + duration
+        if backward:
+            bucket = (shape.layers - 1 - layer) * shape.buckets // shape.layers
+            ready[bucket] = one.device
+            one.ready[bucket] = kernel
+    return ready
+
+
+def _exchange(
+    shape: Shape,
+    workers: list[_Worker],
+    fault: Fault | None,
+    step: int,
+    ready: npt.NDArray[np.float64],
+    draw: np.random.Generator,
+) -> npt.NDArray[np.float64]:
+    free = np.zeros(shape.workers)
+    for bucket in range(shape.buckets):
+        arrive = np.maximum(free, ready[:, bucket]) + 10 * US
+        if shape.hops:
+            free = _ring(shape, workers, fault, step, bucket, arrive, draw)
+            continue
+        wire = 2 * (shape.workers - 1) / shape.workers * shape.bucket_bytes / shape.bytes_per_s
+        transfer = (wire * 1e9 + 2 * (shape.workers - 1) * shape.latency_us * US) * float(
+            np.exp(draw.normal(0, 0.04))
+        )
+        end = arrive.max() + transfer
+        for rank, one in enumerate(workers):
+            leave = end + abs(draw.normal(0, 3 * US))
+            group = one.builder.group("dp", tuple(range(shape.workers)))
+            event = _put(
+                one, "all_reduce", Kind.COLLECTIVE, "stream 20", float(arrive[rank]),
+                leave - float(arrive[rank]), step=step, phase=Phase.BACKWARD, group=group,
+                sequence=step * shape.buckets + bucket, size_bytes=shape.bucket_bytes,
+                bucket=bucket, algorithm="ring", after=(one.ready[bucket],),
+            )  # fmt: skip
+            one.talked.append(event)
+            free[rank] = leave
+    return free
+
+
+def _ring(
+    shape: Shape,
+    workers: list[_Worker],
+    fault: Fault | None,
+    step: int,
+    bucket: int,
+    arrive: npt.NDArray[np.float64],
+    draw: np.random.Generator,
+) -> npt.NDArray[np.float64]:
+    count = shape.workers
+    part = shape.bucket_bytes // count
+    at = arrive.copy()
+    got: list[tuple[int, ...]] = [(one.ready[bucket],) for one in workers]
+    for turn in range(2 * (count - 1)):
+        wire = part / shape.bytes_per_s * 1e9 * np.exp(draw.normal(0, 0.04, count))
+        late = np.full(count, shape.latency_us * US)
+        if fault is not None and fault.cause == "slow_link":
+            wire[fault.worker] *= fault.factor
+        if fault is not None and fault.cause == "delay":
+            late[fault.worker] += fault.ms * MS
+        begin = at.copy()
+        for rank, one in enumerate(workers):
+            sender = (rank - 1) % count
+            start = max(begin[rank], begin[sender])
+            end = start + wire[sender] + late[sender]
+            group = one.builder.group("dp", tuple(range(count)))
+            keys = {"step": step, "group": group, "bucket": bucket, "round": turn,
+                    "sequence": (step * shape.buckets + bucket), "size_bytes": part}  # fmt: skip
+            sent = begin[rank] + wire[rank]
+            _put(one, "hop", Kind.SEND, "send", begin[rank], wire[rank], peer=(rank + 1) % count,
+                 chunk=(rank - turn) % count, phase=Phase.BACKWARD, after=got[rank], **keys)  # fmt: skip
+            event = _put(one, "hop", Kind.RECV, "recv", begin[rank], end - begin[rank], peer=sender,
+                 chunk=(sender - turn) % count, phase=Phase.BACKWARD, after=got[rank], **keys)  # fmt: skip
+            got[rank] = (event,)
+            at[rank] = max(end, sent)
+    for rank, one in enumerate(workers):
+        one.talked.extend(got[rank])
+    return at
+
+
+def _update(
+    shape: Shape,
+    one: _Worker,
+    fault: Fault | None,
+    step: int,
+    done: float,
+    draw: np.random.Generator,
+) -> None:
+    duration = _noisy(shape.kernel_ms * MS, shape, draw, 1.0)
+    if fault is not None and fault.phase == "update" and fault.cause == "slow_compute":
+        duration += fault.ms * MS
+    one.host += 5 * US + _stalls(fault, "update", draw)
+    host = _put(one, "launch update", Kind.HOST, "main", one.host, shape.launch_us * US,
+                step=step, phase=Phase.UPDATE)  # fmt: skip
+    one.host += shape.launch_us * US
+    start = max(one.device, one.host, done) + 2 * US
+    kernel = _put(one, "update", Kind.COMPUTE, "stream 7", start, duration,
+                  step=step, phase=Phase.UPDATE, after=(host, *one.talked))  # fmt: skip
+    one.device = start + duration
+    sync = max(one.host, one.device) - one.host + 3 * US
+    _put(one, "cudaDeviceSynchronize", Kind.HOST, "main", one.host, sync,
+         step=step, phase=Phase.UPDATE, after=(kernel,))  # fmt: skip
+    one.host += sync
+
+
+def _put(
+    one: _Worker,
+    name: str,
+    kind: Kind,
+    lane: str,
+    start: float,
+    duration: float,
+    *,
+    after: tuple[int, ...] = (),
+    **rest: object,
+) -> int:
+    """Writes the event on the worker's own clock; returns its index."""
+    begin = 1_700_000_000_000_000_000 + one.offset + round(float(start) * (1 + one.drift))
+    end = 1_700_000_000_000_000_000 + one.offset + round(float(start + duration) * (1 + one.drift))
+    links = [(one.rank, index) for index in after]
+    return one.builder.add(name, kind, lane, begin, end - begin, after=links, **rest)  # type: ignore[arg-type]
