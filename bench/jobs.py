@@ -246,10 +246,14 @@ def _ring(
             keys = {"step": step, "group": group, "bucket": bucket, "round": turn,
                     "sequence": (step * shape.buckets + bucket), "size_bytes": part}  # fmt: skip
             sent = begin[rank] + wire[rank]
-            _put(one, "hop", Kind.SEND, "send", begin[rank], wire[rank], peer=(rank + 1) % count,
-                 chunk=(rank - turn) % count, phase=Phase.BACKWARD, after=got[rank], **keys)  # fmt: skip
-            event = _put(one, "hop", Kind.RECV, "recv", begin[rank], end - begin[rank], peer=sender,
-                 chunk=(sender - turn) % count, phase=Phase.BACKWARD, after=got[rank], **keys)  # fmt: skip
+            _put(
+                one, "hop", Kind.SEND, "send", begin[rank], wire[rank], peer=(rank + 1) % count,
+                chunk=(rank - turn) % count, phase=Phase.BACKWARD, after=got[rank], **keys,
+            )  # fmt: skip
+            event = _put(
+                one, "hop", Kind.RECV, "recv", begin[rank], end - begin[rank], peer=sender,
+                chunk=(sender - turn) % count, phase=Phase.BACKWARD, after=got[rank], **keys,
+            )  # fmt: skip
             got[rank] = (event,)
             at[rank] = max(end, sent)
     for rank, one in enumerate(workers):
