@@ -1,0 +1,17 @@
+"""Files to nouns: traces of any framework, cluster, job and goal files, availability histories.
+
+`trace` reads one worker's file, `traces` a whole run. Nothing that comes out depends on the tool
+that wrote the file: the words of a framework are translated here and nowhere else.
+"""
+
+from paceline.read.formats import FORMATS
+from paceline.read.opened import DEFAULT_CAPS, Caps
+from paceline.read.run import trace, traces
+
+__all__ = [
+    "DEFAULT_CAPS",
+    "FORMATS",
+    "Caps",
+    "trace",
+    "traces",
+]
