@@ -1,8 +1,9 @@
 """The trace formats that paceline reads, in the order in which they are asked.
 
 A format is a module with a NAME, `sniff` (is it mine? from the name and `opened.head` only) and
-`read` (at least one trace, or InputError). What several formats share lies beside this folder. A trace whose file does not say whose it
-is has worker -1 (in `after_worker` too); `run` then takes the rank from the path.
+`read` (at least one trace, or InputError). What several formats share lies beside this folder. A
+trace whose file does not say whose it is has worker -1 (in `after_worker` too); `run` then takes
+the rank from the path.
 """
 
 from typing import Protocol
