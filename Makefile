@@ -1,0 +1,78 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
+# They need python3 (3.11 or newer, with venv) and gcc; everything else goes into $(VENV).
+
+VENV   ?= .venv
+PYTHON ?= python3
+EXTRAS ?= parquet
+JOBS   ?= 2
+BIN    := $(VENV)/bin
+
+# stamps: the second call of any target installs nothing
+CORE := $(VENV)/.core-installed
+comma := ,
+DEV  := $(VENV)/.dev-$(subst $(comma),-,$(EXTRAS))-installed
+
+.PHONY: help demo test lint docs bench format changelog picture clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo       look at a bundled recording of a training job'
+	@echo 'make test       format, lint, types, import contracts, docs, tests, coverage'
+	@echo 'make lint       only the first four'
+	@echo 'make format     put the code into the format that lint asks for'
+	@echo 'make docs       build the documentation into site/'
+	@echo 'make bench      measure and write BENCHMARKS.md (ONLY=name for one section)'
+	@echo 'make changelog  fold changes/*.md into CHANGELOG.md'
+	@echo 'make picture    draw the picture of the README again'
+	@echo 'make clean      remove what the other targets made'
+
+demo: $(CORE)
+	@$(BIN)/paceline demo
+
+test: lint docs
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n $(JOBS) --no-header \
+	  --cov --cov-report= tests/unit tests/property
+	$(BIN)/python tests/coverage_gate.py
+	$(BIN)/pytest -n $(JOBS)
+
+lint: $(DEV)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports --no-cache
+
+docs: $(DEV)
+	$(BIN)/mkdocs build --strict --quiet
+
+format: $(DEV)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(DEV)
+	$(BIN)/python bench/run.py $(ONLY)
+
+changelog: $(CORE)
+	$(BIN)/python changes/fold.py
+
+picture: $(CORE)
+	$(BIN)/python docs/images/draw.py
+
+clean:
+	rm -rf $(VENV) .venv-ci .venv-peers site dist build .coverage .coverage.* htmlcov
+	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo 'paceline needs Python 3.11 or newer: make PYTHON=python3.12 ...' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+
+$(CORE): pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/pip install --quiet --editable '.[$(EXTRAS)]' --group test --group lint --group docs
+	@touch $@ $(CORE)

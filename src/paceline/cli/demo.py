@@ -1,0 +1,20 @@
+"""`paceline demo`: the whole way on a recording that comes with paceline."""
+
+from typing import Any
+
+import click
+
+from paceline.cli.options import reporting
+
+
+@click.command("demo")
+@reporting("profile")
+def command(**flags: Any) -> None:
+    """Look at a bundled recording: four workers that train a small model, one of them slowed.
+
+    It shows what `paceline inspect` found in traces that PyTorch's profiler wrote.
+    """
+    from paceline.cli.inspect import show
+    from paceline.loop import demo_run
+
+    show((demo_run(),), max_bytes=None, max_ratio=None, **flags)
