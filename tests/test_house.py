@@ -18,8 +18,12 @@ ROOMS = sorted(path.parent.name for path in SRC.glob("*/__init__.py"))
 SHARED = ("model", "reduce", "rewrite", "simulate", "price")
 PLUGINS = ("read.formats", "write.formats", "diagnose.questions", "reduce.schemes",
            "rewrite.edits", "price.policies")  # fmt: skip
-INSIDE = {str(path.relative_to(SRC).with_suffix("")).replace("/", ".") for path in MODULES}
-INSIDE = {module.removesuffix(".__init__") for module in INSIDE} - {"__init__", "__main__"}
+INSIDE = {
+    str(path.relative_to(SRC).with_suffix("")).replace("/", ".")
+    for path in MODULES
+    if path.relative_to(SRC).parts[0] in ROOMS
+}
+INSIDE = {module.removesuffix(".__init__") for module in INSIDE}
 HEAVY_ROOMS = ("run", "lab")  # the only rooms that may need torch and its like
 VERBS = ("read", "stitch", "diagnose", "optimize", "plan", "run", "lab", "write")
 HEAVY = {"torch", "numba", "scipy", "pyarrow"}
