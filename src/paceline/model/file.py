@@ -30,6 +30,9 @@ from paceline.model.verify import RULES, verify
 
 SCHEMA = 1
 LARGEST = 8 * 2**30  # bytes of a saved noun after decompression
+_SURELY_FINE = 2**28  # bytes that any packed file may hold; beyond it the ratio counts
+_RATIO = 200
+_GZIP = b"\x1f\x8b"
 
 NOUNS: dict[str, type] = {
     noun.__name__.lower(): noun
@@ -138,23 +141,30 @@ def replacing(path: Path) -> Generator[Path]:
 
 
 def _contents(path: Path) -> bytes:
+    """The bytes of a file, unpacked by content whatever its name; a bomb ends as InputError."""
     try:
-        if not str(path).endswith(".gz"):
-            if path.stat().st_size > LARGEST:
-                raise _too_large(path)
-            return path.read_bytes()
-        with gzip.open(path, "rb") as file:
-            data = file.read(LARGEST + 1)
+        if path.exists() and not path.is_file():
+            raise InputError("is no file.", where=path, cure="Check the path.")
+        with path.open("rb") as file:
+            packed = file.read(2) == _GZIP
+            file.seek(0)
+            if packed:
+                largest = min(LARGEST, max(_SURELY_FINE, _RATIO * path.stat().st_size))
+                data = gzip.GzipFile(fileobj=file).read(largest + 1)
+            else:
+                largest = LARGEST
+                data = file.read(largest + 1)
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"cannot be read ({why}).", where=path, cure="Check the path.") from error
-    if len(data) > LARGEST:
-        raise _too_large(path)
+    if len(data) > largest:
+        raise InputError(
+            f"holds more than {largest} bytes.",
+            where=path,
+            expected="Such a file is taken for a bomb.",
+            cure="Keep fewer steps, or unpack it first.",
+        )
     return data
-
-
-def _too_large(path: Path) -> InputError:
-    return InputError(f"is larger than {LARGEST} bytes.", where=path, cure="Keep fewer steps.")
 
 
 def _encode(value: object) -> object:
