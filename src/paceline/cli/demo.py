@@ -10,9 +10,10 @@ from paceline.cli.options import reporting
 @click.command("demo")
 @reporting("profile")
 def command(**flags: Any) -> None:
-    """Look at a bundled recording: four workers that train a small model, one of them slowed.
+    """Look at a recording that comes along.
 
-    It shows what `paceline inspect` found in traces that PyTorch's profiler wrote.
+    Four workers train a small model, one of them slowed on purpose; PyTorch's profiler wrote the
+    traces. Shows what `paceline inspect` finds in them.
     """
     from paceline.cli.inspect import show
     from paceline.loop import demo_run

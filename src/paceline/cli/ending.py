@@ -13,6 +13,8 @@ UNREADABLE = 3
 INTERRUPTED = 130
 DEFECT = 1
 
+COMPLETING = "_PACELINE_COMPLETE"  # set by the shell that asks for completions
+
 REPORT = "This is a defect of paceline. Please report it with what PACELINE_DEBUG=1 prints."
 
 
@@ -23,15 +25,17 @@ def guarded(command: click.Command, arguments: list[str] | None = None) -> int:
         if reconfigure is not None:  # a name that the terminal cannot show is no reason to stop
             reconfigure(errors="backslashreplace")
     try:
-        code = command.main(arguments, prog_name="paceline", standalone_mode=False)
+        code = command.main(arguments, "paceline", COMPLETING, standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _refused(error)
     except (click.Abort, KeyboardInterrupt):
         say("interrupted.")
         return INTERRUPTED
-    except BrokenPipeError:
+    except SystemExit:
+        # click exits by itself in two cases: it completed words for a shell, or the pipe is gone
+        if COMPLETING in os.environ:
+            raise
         return _hung_up()
     except Exception as error:  # noqa: BLE001  the last door: past it there are only tracebacks
         return _failed(error)
@@ -41,6 +45,15 @@ def guarded(command: click.Command, arguments: list[str] | None = None) -> int:
 def say(text: str, label: str = "error") -> None:
     """Writes a message for the user to stderr."""
     click.echo(f"{label}: {text}", err=True)
+
+
+def _refused(error: click.ClickException) -> int:
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(error.ctx.get_usage(), err=True)
+        say(f"{error.format_message()} {error.ctx.command_path} --help says more.")
+    else:
+        say(error.format_message())
+    return error.exit_code
 
 
 def _hung_up() -> int:

@@ -14,9 +14,10 @@ from paceline.cli.waiting import waiting
 @capped
 @reporting("profile")
 def command(run: tuple[Path, ...], **flags: Any) -> None:
-    """Show what the traces of a job hold: workers, steps, lanes, groups, clocks, links, gaps.
+    """Show what the traces of a job hold.
 
-    RUN is a folder with one trace a worker, or the traces themselves.
+    Workers, steps, lanes, groups, clocks, links, gaps; what matched and what did not; what could
+    not be used. RUN is a folder with one trace a worker, or the traces themselves.
     """
     show(run, **flags)
 
