@@ -5,6 +5,7 @@ import enum
 import msgspec
 
 from paceline.model.plan import Edit
+from paceline.model.profile import Alignment
 from paceline.model.trace import Source
 
 
@@ -30,7 +31,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     subject: str
     worker: int | None
-    cause: Cause
+    cause: Cause | None
     cost_ns: float | None
     interval_ns: tuple[float, float] | None
     evidence: tuple[str, ...]
@@ -39,7 +40,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):
-    """What one worker did per step, in ns."""
+    """What one worker did in the median step: time with work on the device, time spent waiting
+    inside collectives, and how many collectives it entered last."""
 
     worker: int
     busy_ns: float
@@ -75,12 +77,25 @@ class MeasuredLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The findings of a job by cost, with what was checked and what they rest on."""
+    """The findings of a job by cost, with what was checked and what they rest on.
+
+    `collectives` counts those of one step on the busiest worker, `transfer_ns` is their transfer
+    in sum; `simulation_error` is the median relative error of simulated against measured steps.
+    """
 
     findings: tuple[Finding, ...]
     checked: tuple[str, ...]
     step_ns: tuple[float, float, float]  # median, 10th and 90th percentile
+    workers: int = 0
+    missing_workers: tuple[int, ...] = ()
+    steps: int = 0
+    events: int = 0
     simulated_step_ns: float | None = None
+    simulation_error: float | None = None
+    alignment: tuple[Alignment, ...] = ()
+    residual_ns: float | None = None
+    collectives: int = 0
+    transfer_ns: float = 0.0
     waits: tuple[Wait, ...] = ()
     critical_path: tuple[PathPart, ...] = ()
     what_ifs: tuple[WhatIf, ...] = ()
