@@ -22,7 +22,7 @@ help:
 	@echo 'make format     put the code into the format that lint asks for'
 	@echo 'make docs       build the documentation into site/'
 	@echo 'make bench      measure and write BENCHMARKS.md (ONLY=name for one section)'
-	@echo 'make changelog  fold changes/*.md into CHANGELOG.md'
+	@echo 'make changelog  write changes/*.md into CHANGELOG.md (RELEASE=0.2.0 closes a version)'
 	@echo 'make picture    draw the picture of the README again'
 	@echo 'make clean      remove what the other targets made'
 
@@ -41,8 +41,9 @@ lint: $(DEV)
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache
 
+# not --quiet: it would hide the warnings that --strict counts
 docs: $(DEV)
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 format: $(DEV)
 	$(BIN)/ruff check --fix
@@ -51,8 +52,8 @@ format: $(DEV)
 bench: $(DEV)
 	$(BIN)/python bench/run.py $(ONLY)
 
-changelog: $(CORE)
-	$(BIN)/python changes/fold.py
+changelog:
+	$(PYTHON) changes/fold.py $(RELEASE)
 
 picture: $(CORE)
 	$(BIN)/python docs/images/draw.py

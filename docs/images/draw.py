@@ -1,0 +1,54 @@
+"""Draws docs/images/demo.svg: the terminal after `paceline demo`, from a real run of it.
+
+The SVG uses fonts that every machine has, so that nothing is fetched when somebody looks at it.
+"""
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+from paceline import read, stitch, write
+from paceline.loop import demo_run
+
+TARGET = Path(__file__).with_name("demo.svg")
+FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
+WIDTH = 100
+
+FRAME = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: FONTS; font-size: {char_height}px; line-height: {line_height}px; }}
+{styles}
+</style>
+<defs><clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/></clipPath>{lines}</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g>
+</svg>
+""".replace("FONTS", FONTS)
+
+
+def shown() -> str:
+    """What `paceline demo` prints on a terminal with colors."""
+    traces = read.traces(demo_run())
+    look = write.Look(width=WIDTH, color=True)
+    profile = stitch.profile(traces)
+    return write.inspection(traces, profile, stitch.cluster(traces), look=look)
+
+
+def main() -> None:
+    """Writes the picture."""
+    console = Console(record=True, width=WIDTH + 2, file=io.StringIO(), color_system="standard")
+    console.print(Text("$ paceline demo", style="green"))
+    console.print(Text.from_ansi(shown()))
+    svg = console.export_svg(title="", theme=MONOKAI, code_format=FRAME, unique_id="demo")
+    lines = (line.rstrip() for line in svg.splitlines())
+    TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
