@@ -163,7 +163,8 @@ def tracked() -> list[Path]:
 
 
 MACHINE_PATH = re.compile(r"(?<![\w./~-])/(?:tmp|work|root|farm|var/tmp)/[\w.]")
-REGISTRY = re.compile(r"py[p]i\.(?:org|python)|python[h]osted|download\.py[t]orch|index-url\s*=?\s*http")
+# written so that it does not find itself
+REGISTRY = re.compile(r"py[p]i\.(org|python)|python[h]osted|download\.py[t]orch|index-url[ =]+http")
 
 
 def test_no_paths_of_a_machine_and_no_package_host() -> None:
