@@ -46,12 +46,16 @@ class Opened:
         return Source(path=str(self.path), digest=digest(self.path), tool=tool)
 
     def blocks(self, size: int = BLOCK, *, partial: bool = False) -> Iterator[bytes]:
-        """The content in blocks; `partial`: a stream that breaks off just ends."""
+        """The content in blocks; `partial`: a gzip stream that breaks off just ends.
+
+        Gzip data that is wrong is an error all the same: nobody knows since where it is.
+        """
         try:
             with self.path.open("rb") as file:
                 start = file.read(2)
                 file.seek(0)
-                inner = self._unzipped(file, size) if start == _GZIP else _plain(file, size)
+                zipped = start == _GZIP
+                inner = self._unzipped(file, size, partial) if zipped else _plain(file, size)
                 total = 0
                 for block in inner:
                     total += len(block)
@@ -59,10 +63,9 @@ class Opened:
                         raise self._too_large("bytes", show_bytes(self.caps.largest_bytes))
                     yield block
         except zlib.error as error:
-            if not partial:
-                raise InputError(
-                    f"holds broken gzip data ({error}).", where=self.path, cure="Record it again."
-                ) from error
+            raise InputError(
+                f"holds broken gzip data ({error}).", where=self.path, cure="Record it again."
+            ) from error
         except OSError as error:
             raise InputError(
                 f"cannot be read ({error.strerror or error}).",
@@ -81,15 +84,17 @@ class Opened:
             parts.append(block)
         return b"".join(parts)
 
-    def _unzipped(self, file: BinaryIO, size: int) -> Iterator[bytes]:
+    def _unzipped(self, file: BinaryIO, size: int, partial: bool) -> Iterator[bytes]:
         inflate = zlib.decompressobj(wbits=31)
         stored = made = 0
         whole = True  # nothing of a member read yet, or its end reached
         while raw := file.read(1 << 16):
             stored += len(raw)
-            while raw:
+            full = False  # the last block was full: there may be more without further input
+            while raw or full:
                 whole = False
                 block = inflate.decompress(raw, size)
+                full = len(block) == size
                 made += len(block)
                 # the first block is exempt: a short file of blanks is no bomb
                 if made > size and made > self.caps.ratio * stored:
@@ -98,10 +103,10 @@ class Opened:
                     yield block
                 raw = inflate.unconsumed_tail
                 if inflate.eof:
-                    whole = True
+                    whole, full = True, False
                     raw = inflate.unused_data.lstrip(b"\0")  # padding between members is legal
                     inflate = zlib.decompressobj(wbits=31)
-        if not whole:
+        if not whole and not partial:
             raise zlib.error("the stream breaks off")
 
     def _too_large(self, which: str, limit: str) -> InputError:
