@@ -5,7 +5,15 @@ This is the only door of the room: `from paceline.model import Trace, verify, lo
 
 from paceline.model.cluster import Cluster, History, Link, Machine, MachineKind, Offer
 from paceline.model.columns import F64, I16, I32, I64, U8, UNKNOWN, Columns, chained
-from paceline.model.errors import GoalError, InputError, ModelError, PacelineError, RunError, shown
+from paceline.model.errors import (
+    GoalError,
+    InputError,
+    ModelError,
+    PacelineError,
+    RunError,
+    quoted,
+    shown,
+)
 from paceline.model.file import digest, dumped, load, replacing, save
 from paceline.model.graph import Bucket, Graph, Op, Work
 from paceline.model.job import Goal, Job, Target
@@ -184,6 +192,7 @@ __all__ = [
     "parse_bytes_per_s",
     "parse_duration_ns",
     "parse_duration_s",
+    "quoted",
     "replacing",
     "save",
     "show_bit_per_s",

@@ -83,9 +83,9 @@ def _cast(value: Any, dtype: np.dtype[Any], name: str) -> npt.NDArray[Any]:
 
 def encoded(array: npt.NDArray[Any]) -> object:
     """A column as it stands in a file."""
-    if array.size <= LISTED:
-        if array.dtype.kind == "f":  # JSON has no NaN
-            return [None if np.isnan(x) else float(x) for x in array]
+    if array.size <= LISTED and not np.isinf(array).any():  # JSON has no infinity,
+        if array.dtype.kind == "f":
+            return [None if np.isnan(x) else float(x) for x in array]  # and no NaN
         return array.tolist()
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return base64.b64encode(little.tobytes()).decode("ascii")

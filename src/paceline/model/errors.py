@@ -21,6 +21,15 @@ def shown(text: object, longest: int = _LONGEST) -> str:
     return "".join(_spelled(mark) for mark in cut)
 
 
+def quoted(value: object) -> str:
+    """A wrong value as it stands inside a message: in quotes if it is text, short and harmless."""
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "a mapping"
+    if isinstance(value, int) and abs(value) >= 2**64:  # Python does not print endless ones
+        return "a huge number"
+    return shown(repr(value), 80)
+
+
 def _spelled(mark: str) -> str:
     if unicodedata.category(mark) not in _HIDDEN:
         return mark

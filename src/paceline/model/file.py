@@ -19,14 +19,14 @@ import numpy as np
 
 from paceline.model.cluster import Cluster
 from paceline.model.columns import decoded, encoded, is_column
-from paceline.model.errors import InputError
+from paceline.model.errors import InputError, ModelError
 from paceline.model.graph import Graph
 from paceline.model.plan import Edit, Plan
 from paceline.model.profile import Profile
 from paceline.model.report import Bill, Report
 from paceline.model.timeline import Timeline
 from paceline.model.trace import Trace
-from paceline.model.verify import RULES, verify
+from paceline.model.verify import verify
 
 SCHEMA = 1
 LARGEST = 8 * 2**30  # bytes of a saved noun after decompression
@@ -61,7 +61,13 @@ def dumped(noun: object) -> bytes:
     """The noun as the bytes of its file, before compression."""
     head = {"schema": SCHEMA, "noun": type(noun).__name__.lower()}
     fields = cast(dict[str, object], msgspec.to_builtins(noun, enc_hook=_encode))
-    return (_laid_out(head | fields, 0) + "\n").encode()
+    try:
+        return (_laid_out(head | fields, 0) + "\n").encode()
+    except UnicodeEncodeError as error:  # half a surrogate pair, as in some file names
+        raise ModelError(
+            f"a {head['noun']} holds the text {error.object!r}, which is no Unicode.",
+            cure="Rename what is called so.",
+        ) from error
 
 
 def _laid_out(value: object, depth: int) -> str:
@@ -111,7 +117,7 @@ def load(path: Path | str, noun: type[Noun]) -> Noun:
             where=path,
             cure="Make it again with the command that wrote it.",
         ) from error
-    return cast(Noun, verify(cast(Any, loaded), path)) if noun in RULES else loaded
+    return cast(Noun, verify(cast(Any, loaded), path))
 
 
 def digest(path: Path | str) -> str:
@@ -178,6 +184,9 @@ def _encode(value: object) -> object:
 def _decode(hint: type, value: object) -> object:
     if is_column(hint):
         return decoded(hint, value)
-    if hint is Edit and isinstance(value, str):
+    if not isinstance(value, str):
+        raise TypeError("an edit is no text")
+    try:
         return Edit.parse(value)
-    raise NotImplementedError(hint)
+    except InputError as error:
+        raise ValueError(error.found) from error

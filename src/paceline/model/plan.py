@@ -6,19 +6,26 @@ An edit prints as `fuse-buckets{limit_bytes=26214400}` and parses back equal.
 
 import json
 import math
+import numbers
 import re
 from typing import Self
 
 import msgspec
 
-from paceline.model.errors import InputError
+from paceline.model.errors import InputError, quoted
 from paceline.model.trace import Source
 
-_EDIT = re.compile(r"\s*([a-z][a-z0-9-]*)\s*\{(.*)\}\s*", re.DOTALL)
-_ARGUMENT = re.compile(r'\s*([a-z][a-z0-9_]*)\s*=\s*("(?:[^"\\]|\\.)*"|[^,"]*)\s*(,|$)', re.DOTALL)
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_KEY = re.compile(r"[a-z][a-z0-9_]*")
+_EDIT = re.compile(rf"\s*+({_NAME.pattern})\s*+\{{(.*)\}}\s*+", re.DOTALL)
+# possessive (*+), so that no text makes matching slow
+_ARGUMENT = re.compile(
+    rf'\s*+({_KEY.pattern})\s*+=\s*+("(?:[^"\\]|\\.)*+"|[^,"]*+)\s*+(,|\Z)', re.DOTALL
+)
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:@/+-]*")
-_INTEGER = re.compile(r"-?\d{1,18}")
-_FLOAT = re.compile(r"-?(\d{1,300}\.\d{0,300}|\d{1,18})([eE][+-]?\d{1,3})?")
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+_FLOAT = re.compile(r"-?[0-9]{1,300}(\.[0-9]{0,300}([eE][+-]?[0-9]{1,3})?|[eE][+-]?[0-9]{1,3})")
+_LARGEST = 2**63  # of whole numbers
 
 Value = bool | int | float | str
 
@@ -32,8 +39,12 @@ class Edit:
     __slots__ = ("_arguments", "_name")
 
     def __init__(self, name: str, arguments: tuple[tuple[str, Value], ...] = ()) -> None:
+        keys = [key for key, _ in arguments]
+        named = [word for word in keys if _KEY.fullmatch(word)]
+        if not _NAME.fullmatch(name) or named != keys or len(set(keys)) != len(keys):
+            raise _not_an_edit(f"{name}{{{','.join(keys)}}}")
         self._name = name
-        self._arguments = arguments
+        self._arguments = tuple((key, _checked(value)) for key, value in arguments)
 
     @property
     def name(self) -> str:
@@ -68,25 +79,23 @@ class Edit:
         match = _EDIT.fullmatch(text)
         if match is None:
             raise _not_an_edit(text)
-        arguments = _arguments(match[2], text)
-        keys = [key for key, _ in arguments]
-        twice = next((key for key in keys if keys.count(key) > 1), None)
-        if twice is not None:
-            raise InputError(f"the edit {text!r} gives {twice!r} twice.", cure="Give it once.")
-        return cls(match[1], arguments)
+        return cls(match[1], _arguments(match[2], text))
 
 
 def _arguments(inside: str, text: str) -> tuple[tuple[str, Value], ...]:
-    found: list[tuple[str, Value]] = []
-    at = 0
-    while inside[at:].strip():
+    found: dict[str, Value] = {}
+    at, more = 0, bool(inside.strip())
+    while more:
         match = _ARGUMENT.match(inside, at)
-        last = match is not None and match[3] == "" and match.end() < len(inside)
-        if match is None or last or (match[3] and not inside[match.end() :].strip()):
+        if match is None:
             raise _not_an_edit(text)
-        found.append((match[1], _value(match[2].strip(), text)))
-        at = match.end()
-    return tuple(found)
+        if match[1] in found:
+            raise InputError(
+                f"the edit {quoted(text)} gives {quoted(match[1])} twice.", cure="Give it once."
+            )
+        found[match[1]] = _value(match[2].rstrip(), text)
+        at, more = match.end(), match[3] == ","
+    return tuple(found.items())
 
 
 def _value(word: str, text: str) -> Value:
@@ -97,7 +106,7 @@ def _value(word: str, text: str) -> Value:
             return json.loads(word)
         except ValueError as error:
             raise _not_an_edit(text) from error
-    if _INTEGER.fullmatch(word):
+    if _INTEGER.fullmatch(word) and abs(int(word)) < _LARGEST:
         return int(word)
     if _FLOAT.fullmatch(word):
         number = float(word)
@@ -117,9 +126,21 @@ def _printed(value: Value) -> str:
     return repr(value)
 
 
+def _checked(value: object) -> Value:
+    """The value as Python's own type, if its printed form can be parsed again."""
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, numbers.Integral):
+        if abs(int(value)) < _LARGEST:
+            return int(value)
+    elif isinstance(value, numbers.Real) and math.isfinite(float(value)):
+        return float(value)
+    raise InputError("an edit cannot have such an argument.", expected="It is a word or a number.")
+
+
 def _not_an_edit(text: str) -> InputError:
     return InputError(
-        f"{text!r} is not an edit.",
+        f"{quoted(text)} is not an edit.",
         expected="An edit reads name{key=value,...}, like speed{worker=3,factor=2}.",
         cure="Quote words with odd characters.",
     )

@@ -3,10 +3,12 @@
 Beside it the few checks that rules of several nouns share.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -47,11 +49,31 @@ def lengths(noun: object, count: int, ragged: tuple[str, ...]) -> list[str]:
     ]
 
 
-def chain(noun: Any, targets: str) -> list[str]:
+def chain(noun: Any, *targets: str) -> list[str]:
     """Finds dependencies that do not lie one row after the other."""
     starts, count = noun.after_from, len(noun)
-    ends = len(starts) == count + 1 and starts[0] == 0 and starts[-1] == len(getattr(noun, targets))
-    return [] if ends and (np.diff(starts) >= 0).all() else ["after_from"]
+    ends = len(starts) == count + 1 and starts[0] == 0
+    ends = ends and all(starts[-1] == len(getattr(noun, name)) for name in targets)
+    # compared, not subtracted: a difference of wild numbers wraps around
+    return [] if ends and (starts[1:] >= starts[:-1]).all() else ["after_from"]
+
+
+def no_rank(rank: int) -> bool:
+    """True for a number that cannot be a rank: ranks are stored in 32 bits."""
+    return not 0 <= rank < 2**31
+
+
+def endless(record: object, name: str) -> list[str]:
+    """Finds figures inside a record that are infinite or no number: files cannot hold them."""
+    if isinstance(record, float):
+        return [] if math.isfinite(record) else [name]
+    if isinstance(record, msgspec.Struct):
+        inside = ((field, getattr(record, field)) for field in record.__struct_fields__)
+    elif isinstance(record, tuple):
+        inside = enumerate(cast(tuple[object, ...], record))
+    else:
+        return []
+    return [found for key, part in inside for found in endless(part, f"{name}.{key}")]
 
 
 def outside(values: npt.NDArray[Any], limit: int) -> bool:

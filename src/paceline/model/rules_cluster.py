@@ -1,10 +1,11 @@
-"""What valid clusters and plans are."""
+"""What valid clusters, plans, reports and bills are."""
 
 from collections.abc import Iterable
 
 from paceline.model.cluster import Cluster
 from paceline.model.plan import Plan
-from paceline.model.rule import Rule
+from paceline.model.report import Bill, Report
+from paceline.model.rule import Rule, endless
 
 
 def _twice(names: Iterable[str]) -> list[str]:
@@ -16,6 +17,13 @@ def _unknown_kinds(cluster: Cluster) -> list[str]:
     kinds = {kind.name for kind in cluster.kinds}
     used = [(m.name, m.kind) for m in cluster.machines] + [(o.name, o.kind) for o in cluster.offers]
     return [f"{name} (kind {kind})" for name, kind in used if kind and kinds and kind not in kinds]
+
+
+def _negative(cluster: Cluster) -> list[str]:
+    figures = [(kind.name, kind.memory_bytes) for kind in cluster.kinds]
+    figures += [(f"{link.a} - {link.b}", link.latency_ns) for link in cluster.links]
+    figures += [(o.name, size) for o in cluster.offers for size in (o.limit, o.notice_ns)]
+    return [name for name, figure in figures if figure is not None and figure < 0]
 
 
 CLUSTER: tuple[Rule[Cluster], ...] = (
@@ -39,6 +47,8 @@ CLUSTER: tuple[Rule[Cluster], ...] = (
          lambda c: [x.name for x in (*c.kinds, *c.machines)
                     if x.speed is not None and not 0 < x.speed < float("inf")]),
     Rule("prices are positive", lambda c: [o.name for o in c.offers if not o.usd_per_hour > 0]),
+    Rule("sizes, times and limits are not negative", _negative),
+    Rule("figures are finite", lambda c: endless(c, "cluster")),
 )  # fmt: skip
 
 
@@ -56,4 +66,9 @@ def _shares(plan: Plan) -> list[str]:
 PLAN: tuple[Rule[Plan], ...] = (
     Rule("ranks are 0 to n - 1, once each", _ranks),
     Rule("shares are not negative and sum to 1", _shares),
+    Rule("figures are finite", lambda p: endless(p, "plan")),
 )
+
+REPORT: tuple[Rule[Report], ...] = (Rule("figures are finite", lambda r: endless(r, "report")),)
+
+BILL: tuple[Rule[Bill], ...] = (Rule("figures are finite", lambda b: endless(b, "bill")),)

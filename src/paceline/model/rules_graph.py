@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paceline.model.graph import Graph
-from paceline.model.rule import Rule, chain, lengths, outside, rows, within
+from paceline.model.rule import Rule, chain, lengths, no_rank, outside, rows, within
 from paceline.model.trace import TALKING, Kind, Phase
 
 
@@ -70,6 +70,7 @@ GRAPH: tuple[Rule[Graph], ...] = (
          lambda g: lengths(g, len(g), ("after_from", "after_op", "match_group"))),
     Rule("dependencies are well formed", lambda g: chain(g, "after_op")),
     Rule("dependencies name ops that exist", _graph_after),
+    Rule("workers are ranks", lambda g: ["workers"] if any(map(no_rank, g.workers)) else []),
     Rule("every op has a work of the table", within("op", "works", "work", 0)),
     Rule("every op has a lane of the table", within("op", "lanes", "lane", 0)),
     Rule("every layer is in the table", within("op", "layers", "layer")),

@@ -1,10 +1,12 @@
 """What valid timelines, spreads and profiles are."""
 
+from collections import Counter
+
 import numpy as np
 
 from paceline.model.columns import UNKNOWN
 from paceline.model.profile import DECILES, Profile, Spreads
-from paceline.model.rule import Rule, lengths, outside, rows
+from paceline.model.rule import Rule, endless, lengths, no_rank, outside, rows
 from paceline.model.timeline import Timeline
 
 
@@ -22,7 +24,7 @@ TIMELINE: tuple[Rule[Timeline], ...] = (
 
 def _spreads(spreads: Spreads) -> list[str]:
     table = spreads.deciles_ns.reshape(-1, DECILES)
-    bad = (np.diff(table, axis=1) < 0).any(axis=1) | ~np.isfinite(table).all(axis=1)
+    bad = (table[:, 1:] < table[:, :-1]).any(axis=1) | ~np.isfinite(table).all(axis=1)
     return rows("row", bad | (spreads.count < 1) | ~np.isfinite(spreads.mean_ns))
 
 
@@ -44,8 +46,8 @@ def _profile_works(profile: Profile) -> list[str]:
 
 
 def _profile_workers(profile: Profile) -> list[str]:
-    ranks = tuple(worker.rank for worker in profile.workers)
-    odd = [f"worker {rank}" for rank in ranks if ranks.count(rank) > 1]
+    ranks = Counter(worker.rank for worker in profile.workers)
+    odd = [f"worker {rank}" for rank, count in ranks.items() if count > 1 or no_rank(rank)]
     odd += [f"worker {w.rank}" for w in profile.workers if not 0 <= w.kind < len(profile.kinds)]
     odd += [f"worker {rank}" for rank in profile.missing_workers if rank in ranks]
     return odd + ([] if set(profile.graph.workers) <= set(ranks) else ["the graph"])
@@ -54,6 +56,9 @@ def _profile_workers(profile: Profile) -> list[str]:
 PROFILE: tuple[Rule[Profile], ...] = (
     Rule("workers are listed once, with a kind of the table", _profile_workers),
     Rule("times name works and kinds that exist", _profile_works),
+    Rule("all columns of noise are equally long", lambda p: lengths(p.noise, len(p.noise), ())),
     Rule("measured steps time every op of the graph",
          lambda p: [f"step {t.step}" for t in p.measured if len(t) != len(p.graph)]),
+    Rule("figures are finite",
+         lambda p: endless((p.job, p.alignment, p.residual_ns), "profile")),
 )  # fmt: skip

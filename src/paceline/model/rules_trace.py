@@ -3,7 +3,7 @@
 import numpy as np
 
 from paceline.model.columns import UNKNOWN
-from paceline.model.rule import Rule, chain, lengths, rows, within
+from paceline.model.rule import Rule, chain, lengths, no_rank, rows, within
 from paceline.model.trace import Kind, Phase, Trace
 
 
@@ -29,8 +29,8 @@ def _trace_after(trace: Trace) -> list[str]:
 TRACE: tuple[Rule[Trace], ...] = (
     Rule("all columns are equally long",
          lambda t: lengths(t, len(t), ("after_from", "after_worker", "after_index"))),
-    Rule("the worker is a rank", lambda t: [] if t.worker >= 0 else [f"worker {t.worker}"]),
-    Rule("dependencies are well formed", lambda t: chain(t, "after_index")),
+    Rule("the worker is a rank", lambda t: ["worker"] if no_rank(t.worker) else []),
+    Rule("dependencies are well formed", lambda t: chain(t, "after_index", "after_worker")),
     Rule("dependencies name events that exist, and not the event itself", _trace_after),
     Rule("every event has a name of the table", within("event", "names", "name", 0)),
     Rule("every event has a lane of the table", within("event", "lanes", "lane", 0)),
@@ -42,4 +42,5 @@ TRACE: tuple[Rule[Trace], ...] = (
     Rule("no event ends before it starts", _trace_times),
     Rule("sizes are not negative", lambda t: rows("event", t.size_bytes < -1)),
     Rule("a trace without clock has no times", _untimed),
+    Rule("all columns of norms are equally long", lambda t: lengths(t.norms, len(t.norms), ())),
 )  # fmt: skip

@@ -4,13 +4,14 @@ A plain number is bytes, bytes per second or seconds. Arithmetic is exact (fract
 `0.1s` is 100,000,000 ns and not one less.
 """
 
-import math
 import re
 from fractions import Fraction
 
-from paceline.model.errors import InputError
+from paceline.model.errors import InputError, quoted
 
-_NUMBER = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-zµμ/]*)")
+_NUMBER = re.compile(
+    r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-zµμ/]*)", re.ASCII
+)
 _LARGEST = 2**62
 
 _PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
@@ -40,24 +41,25 @@ _SECONDS = {
 
 
 def _exact(value: object, units: dict[str, Fraction], what: str, example: str) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise InputError(f"{value!r} is not {what}.", expected=f"Write it like {example}.")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"{value!r} is not {what}.", expected=f"Write it like {example}.")
-    text = repr(value) if isinstance(value, float) else str(value).strip()
+    if isinstance(value, int) and abs(value) > _LARGEST:  # Python does not print endless ones
+        raise InputError(f"{quoted(value)} is too large.", expected=f"The largest is {_LARGEST}.")
+    fine = isinstance(value, (int, float, str)) and not isinstance(value, bool)
+    text = str(value).strip() if fine else ""
     match = _NUMBER.fullmatch(text) if len(text) <= 64 else None
     if match is None or match[2] not in units:
-        raise InputError(f"{value!r} is not {what}.", expected=f"Write it like {example}.")
+        raise InputError(f"{quoted(value)} is not {what}.", expected=f"Write it like {example}.")
     exact = Fraction(match[1]) * units[match[2]]
     if exact < 0:
-        raise InputError(f"{value!r} is negative.", expected=f"{what.capitalize()} is 0 or more.")
+        raise InputError(
+            f"{quoted(value)} is negative.", expected=f"{what.capitalize()} is 0 or more."
+        )
     return exact
 
 
 def _whole(exact: Fraction, value: object) -> int:
     whole = round(exact)
     if whole > _LARGEST:
-        raise InputError(f"{value!r} is too large.", expected=f"The largest is {_LARGEST}.")
+        raise InputError(f"{quoted(value)} is too large.", expected=f"The largest is {_LARGEST}.")
     return whole
 
 
@@ -88,7 +90,7 @@ def show_ns(ns: float) -> str:
         if size < 999.5 * factor or unit == "s":
             break
     if unit == "s" and size >= 600e9:
-        return f"{ns / 3600e9:.3g} h" if size >= 7200e9 else f"{ns / 60e9:.3g} min"
+        return _three(ns / 3600e9, "h") if size >= 7200e9 else _three(ns / 60e9, "min")
     return _three(ns / factor, unit)
 
 

@@ -12,8 +12,9 @@ from paceline.model.errors import ModelError
 from paceline.model.graph import Graph
 from paceline.model.plan import Plan
 from paceline.model.profile import Profile, Spreads
+from paceline.model.report import Bill, Report
 from paceline.model.rule import Rule
-from paceline.model.rules_cluster import CLUSTER, PLAN
+from paceline.model.rules_cluster import BILL, CLUSTER, PLAN, REPORT
 from paceline.model.rules_graph import GRAPH
 from paceline.model.rules_profile import PROFILE, SPREADS, TIMELINE
 from paceline.model.rules_trace import TRACE
@@ -22,11 +23,11 @@ from paceline.model.trace import Trace
 
 RULES: dict[type, tuple[Rule[Any], ...]] = {
     Trace: TRACE, Graph: GRAPH, Timeline: TIMELINE, Spreads: SPREADS, Profile: PROFILE,
-    Cluster: CLUSTER, Plan: PLAN,
+    Cluster: CLUSTER, Plan: PLAN, Report: REPORT, Bill: BILL,
 }  # fmt: skip
 
 
-Noun = TypeVar("Noun", bound=Columns | Profile | Cluster | Plan)
+Noun = TypeVar("Noun", bound=Columns | Profile | Cluster | Plan | Report | Bill)
 
 
 def verify(noun: Noun, where: object = None) -> Noun:

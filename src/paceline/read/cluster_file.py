@@ -22,6 +22,7 @@ from paceline.model import (
     parse_bytes,
     parse_bytes_per_s,
     parse_duration_ns,
+    quoted,
     verify,
 )
 from paceline.read.csv_text import rows
@@ -197,7 +198,7 @@ def _rows(value: Value, what: str, where: Path) -> tuple[list[Value], Path]:
     parts = PurePath(beside).parts
     if PurePath(beside).is_absolute() or ".." in parts or not beside.lower().endswith(".csv"):
         raise refused(
-            where, value.line, f"{what}s: {beside!r} is neither a list nor a CSV file.",
+            where, value.line, f"{what}s: {quoted(beside)} is neither a list nor a CSV file.",
             cure=f"List the {what}s here, or name a .csv file in this folder or below.",
         )  # fmt: skip
     table = where.parent / beside

@@ -8,7 +8,7 @@ import csv
 import io
 from pathlib import Path
 
-from paceline.model import InputError
+from paceline.model import InputError, quoted
 from paceline.read.opened import Opened
 from paceline.read.yaml_text import Value, refused, text_of
 
@@ -35,7 +35,9 @@ def _check_header(header: list[str], path: Path) -> None:
     seen: set[str] = set()
     for name in header:
         if name in seen:
-            raise refused(path, 1, f"column {name!r} is named twice.", cure="Keep one of them.")
+            raise refused(
+                path, 1, f"column {quoted(name)} is named twice.", cure="Keep one of them."
+            )
         seen.add(name)
 
 

@@ -10,7 +10,7 @@ from typing import cast
 
 import msgspec
 
-from paceline.model import History, InputError
+from paceline.model import History, InputError, quoted
 from paceline.read.nearest import nearest
 from paceline.read.opened import Opened
 from paceline.read.scalar import MOST_WORKERS
@@ -31,7 +31,7 @@ def history(path: Path | str, *, polarity: str | None = None) -> History:
     where = opened.path
     if polarity is not None and polarity not in POLARITIES:
         raise InputError(
-            f"{polarity!r} is no polarity.",
+            f"{quoted(polarity)} is no polarity.",
             expected="Polarities are available and preempted.",
             cure=f"Did you mean {nearest(polarity, POLARITIES) or 'available'!r}?",
         )
@@ -62,7 +62,7 @@ def _content(opened: Opened) -> dict[str, object]:
         if key not in _KEYS:
             meant = nearest(key, _KEYS)
             raise InputError(
-                f"{key!r} is no key of a history.",
+                f"{quoted(key)} is no key of a history.",
                 where=opened.path,
                 expected=f"Keys are {', '.join(_KEYS)}.",
                 cure=f"Did you mean {meant!r}?" if meant else "Remove it.",
@@ -104,7 +104,7 @@ def _counts(series: object, key: str, where: Path) -> list[int]:
         count = _count(value)
         if count is None:
             raise InputError(
-                f"slot {slot} of {key} holds {_brief(value)}.",
+                f"slot {slot} of {key} holds {quoted(value)}.",
                 where=where,
                 expected="Each slot holds a whole number of machines, 0 or more.",
             )
@@ -126,7 +126,7 @@ def _capacity(facts: Mapping[str, object], where: Path) -> int | None:
     capacity = _count(facts["capacity"])
     if not capacity:
         raise InputError(
-            f"capacity is {_brief(facts['capacity'])}.",
+            f"capacity is {quoted(facts['capacity'])}.",
             where=where,
             expected="Expected the number of machines asked for, 1 or more.",
         )
@@ -149,16 +149,7 @@ def _gap(facts: Mapping[str, object], where: Path) -> float:
     if isinstance(gap, (int, float)) and not isinstance(gap, bool) and 0 < gap <= _LONGEST_GAP:
         return float(gap)
     raise InputError(
-        f"gap_seconds is {'missing' if gap is None else _brief(gap)}.",
+        f"gap_seconds is {'missing' if gap is None else quoted(gap)}.",
         where=where,
         expected="Expected the length of a slot in seconds, more than 0 and at most a year.",
     )
-
-
-def _brief(value: object) -> str:
-    """A value for a message; whole structures and endless numbers are only named."""
-    if isinstance(value, (dict, list)):
-        return "a list" if isinstance(value, list) else "an object"
-    if isinstance(value, int) and abs(value) > 2**63:
-        return "a huge number"
-    return repr(value)

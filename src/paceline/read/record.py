@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from paceline.model import InputError
+from paceline.model import InputError, quoted
 from paceline.read.nearest import nearest
 from paceline.read.yaml_text import Value, refused
 
@@ -57,7 +57,7 @@ def unknown(key: str, keys: Mapping[str, object], what: str, where: Path, line: 
     """The error for a key that does not exist, with the one that was probably meant."""
     meant = nearest(key, keys)
     return refused(
-        where, line, f"{key!r} is no key of {what}.",
+        where, line, f"{quoted(key)} is no key of {what}.",
         expected=f"Keys are {', '.join(keys)}.",
         cure=f"Did you mean {meant!r}?" if meant else "Remove it.",
     )  # fmt: skip

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeVar
 
-from paceline.model import InputError, shown
+from paceline.model import InputError, quoted, shown
 from paceline.read.yaml_text import Value
 
 T = TypeVar("T", int, float)
@@ -36,7 +36,8 @@ def _printable(value: Value, what: str, longest: int) -> str:
     text = _scalar(value, what)
     if not text.strip() or shown(text, longest) != text:
         raise InputError(
-            f"{text!r} is not {what}.", expected=f"It has 1 to {longest} printable characters."
+            f"{quoted(text)} is not {what}.",
+            expected=f"It has 1 to {longest} printable characters.",
         )
     return text
 
@@ -45,7 +46,7 @@ def flag(value: Value) -> bool:
     """True or false, in these words only."""
     text = _scalar(value, "true or false")
     if not value.plain or text not in _FLAGS:
-        raise InputError(f"{text!r} is neither true nor false.", cure="Write true or false.")
+        raise InputError(f"{quoted(text)} is neither true nor false.", cure="Write true or false.")
     return _FLAGS[text]
 
 
@@ -55,7 +56,9 @@ def whole(lowest: int, highest: int) -> Callable[[Value], int]:
     def read(value: Value) -> int:
         exact = _exact(_scalar(value, "a whole number"), value.plain, "a whole number")
         if exact.denominator != 1 or not lowest <= exact <= highest:
-            raise InputError(f"{value.content!r} is no whole number from {lowest} to {highest}.")
+            raise InputError(
+                f"{quoted(value.content)} is no whole number from {lowest} to {highest}."
+            )
         return int(exact)
 
     return read
@@ -71,7 +74,7 @@ def number(says: str, fits: Callable[[float], bool]) -> Callable[[Value], float]
         except OverflowError:
             found = float("nan")
         if not fits(found):
-            raise InputError(f"{value.content!r} is not {says}.")
+            raise InputError(f"{quoted(value.content)} is not {says}.")
         return found
 
     return read
@@ -84,7 +87,7 @@ def quantity(parse: Callable[[object], T], *, zero: bool) -> Callable[[Value], T
     def read(value: Value) -> T:
         found = parsed(_scalar(value, "a number with unit"))
         if not zero and found <= 0:
-            raise InputError(f"{value.content!r} is not positive.", cure="Write more than 0.")
+            raise InputError(f"{quoted(value.content)} is not positive.", cure="Write more than 0.")
         return found
 
     return read
@@ -99,7 +102,7 @@ def positive(value: float) -> bool:
 def _exact(text: str, plain: bool, what: str) -> Fraction:
     if not plain or len(text) > _LONGEST or _NUMBER.fullmatch(text) is None:
         cure = "Write a plain number." if plain else "Write the number without quotes."
-        raise InputError(f"{text!r} is not {what}.", cure=cure)
+        raise InputError(f"{quoted(text)} is not {what}.", cure=cure)
     return Fraction(text)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from paceline.model import InputError
+from paceline.model import InputError, quoted
 from paceline.read.opened import Opened
 
 LARGEST = 64 * 2**20  # bytes
@@ -157,7 +157,8 @@ class _Tree:
             raise refused(self.where, line, "a key is a list or a mapping.", "A key is a word.")
         if key in known:
             raise refused(
-                self.where, line, f"{key!r} is given again; line {known[key].line} has it too.",
+                self.where, line,
+                f"{quoted(key)} is given again; line {known[key].line} has it too.",
                 cure="Keep one of the two.",
             )  # fmt: skip
         parent.key, parent.key_line = key, line
