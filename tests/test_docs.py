@@ -65,9 +65,9 @@ def test_every_page_of_a_format_is_listed() -> None:
 
 def test_every_page_format_is_a_choice_of_the_command_line() -> None:
     from paceline.cli.options import FORMATS
-    from paceline.write.pages import FORMATS as WRITERS
+    from paceline.write.formats import PAGE_FORMATS
 
-    assert tuple(writer.NAME for writer in WRITERS) == FORMATS
+    assert tuple(writer.NAME for writer in PAGE_FORMATS) == FORMATS
 
 
 def fields(record: type[msgspec.Struct]) -> set[str]:

@@ -4,8 +4,6 @@ A view (one record, the documented JSON) goes with the same facts as lines and t
 formats know pages only, so that a new view needs no new format.
 """
 
-from typing import Protocol
-
 import msgspec
 
 
@@ -43,16 +41,6 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PLAIN = Look()
-
-
-class PageFormat(Protocol):
-    """What a module of the folder `formats` offers if it shows pages."""
-
-    NAME: str
-
-    def rendered(self, page: Page, look: Look, /) -> str:
-        """The whole page, ending in a line break."""
-        ...
 
 
 LONGEST = 40  # rows of a table that a person reads

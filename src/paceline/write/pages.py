@@ -3,12 +3,10 @@
 from collections.abc import Iterable
 
 from paceline.model import Cluster, Profile, Trace
-from paceline.write.formats import json, markdown, text
+from paceline.write.formats import PAGE_FORMATS
 from paceline.write.inspection import inspected
 from paceline.write.inspection_page import inspection_page
-from paceline.write.page import PLAIN, Look, Page, PageFormat
-
-FORMATS: tuple[PageFormat, ...] = (text, markdown, json)
+from paceline.write.page import PLAIN, Look, Page
 
 
 def inspection(
@@ -25,4 +23,4 @@ def inspection(
 
 def rendered(page: Page, format: str, look: Look = PLAIN) -> str:
     """The page in the format of that name."""
-    return next(own for own in FORMATS if format == own.NAME).rendered(page, look)
+    return next(own for own in PAGE_FORMATS if format == own.NAME).rendered(page, look)
