@@ -8,7 +8,6 @@ import sys
 
 import click
 
-USAGE = 2
 UNREADABLE = 3
 INTERRUPTED = 130
 DEFECT = 1
@@ -48,11 +47,15 @@ def say(text: str, label: str = "error") -> None:
 
 
 def _refused(error: click.ClickException) -> int:
+    text = error.format_message()
+    if not text.replace("\n", "").isprintable():  # a file's name that was taken for a flag
+        from paceline.model import shown
+
+        text = shown(text)
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(error.ctx.get_usage(), err=True)
-        say(f"{error.format_message()} {error.ctx.command_path} --help says more.")
-    else:
-        say(error.format_message())
+        text = f"{text} {error.ctx.command_path} --help says more."
+    say(text)
     return error.exit_code
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from paceline.cli import main
 from paceline.cli.ending import guarded
 from paceline.model import GoalError, InputError, ModelError, RunError
 
@@ -144,3 +145,8 @@ def test_a_wrong_word_names_the_usage_and_where_to_look() -> None:
         "Usage: paceline inspect [OPTIONS] RUN...\n"
         "error: Missing argument 'RUN...'. paceline inspect --help says more.\n"
     )
+
+
+def test_a_hostile_file_name_that_was_taken_for_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "--\x1b]0;title\x07"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
