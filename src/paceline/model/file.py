@@ -78,8 +78,8 @@ def _laid_out(value: object, depth: int) -> str:
             for key, item in cast(dict[str, object], value).items()
         ]
         return _block("{", rows, "}", depth)
-    if isinstance(value, list) and value and isinstance(value[0], (dict, str, list)):
-        return _block("[", [_compact(item) for item in cast(list[object], value)], "]", depth)
+    if isinstance(value, tuple) and value and isinstance(value[0], (dict, str, tuple)):
+        return _block("[", [_compact(item) for item in cast(tuple[object, ...], value)], "]", depth)
     return _compact(value)
 
 
