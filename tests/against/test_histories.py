@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from paceline.model import InputError
-from paceline.read.history_file import history
+from paceline.read import history
 
 SERIES = [
     ("availability-1node-aws-02-15-2023-us-east-1a_v100_1", 195, 20_158, 1),

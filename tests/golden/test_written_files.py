@@ -6,10 +6,7 @@ import msgspec
 import pytest
 
 from paceline.model import PacelineError, dumped
-from paceline.read.cluster_file import cluster
-from paceline.read.goal_file import goal
-from paceline.read.history_file import history
-from paceline.read.job_file import job
+from paceline.read import cluster, goal, history, job
 
 HERE = Path(__file__).parent
 READERS = {"cluster": cluster, "job": job, "goal": goal, "history": history}

@@ -21,8 +21,8 @@ from paceline.model import (
     shown,
 )
 
-HARMLESS = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe",
-            "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs"}  # fmt: skip
+HARMLESS = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps",
+            "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs"}  # fmt: skip
 
 # what a figure of three digits may be off by, and a whole number beyond
 DIGITS = 0.0051

@@ -4,7 +4,11 @@
 that wrote the file: the words of a framework are translated here and nowhere else.
 """
 
+from paceline.read.cluster_file import cluster
 from paceline.read.formats import FORMATS
+from paceline.read.goal_file import goal
+from paceline.read.history_file import history
+from paceline.read.job_file import job
 from paceline.read.opened import DEFAULT_CAPS, Caps
 from paceline.read.run import trace, traces
 
@@ -12,6 +16,10 @@ __all__ = [
     "DEFAULT_CAPS",
     "FORMATS",
     "Caps",
+    "cluster",
+    "goal",
+    "history",
+    "job",
     "trace",
     "traces",
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paceline.model import Cluster, InputError, Machine, save
-from paceline.read.cluster_file import cluster
+from paceline.read import cluster
 
 SAVED = Cluster(machines=(Machine(name="m0", slots=2),))
 

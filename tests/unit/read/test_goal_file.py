@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from paceline.model import Goal, InputError, Target
-from paceline.read.goal_file import goal
+from paceline.read import goal
 
 
 def test_an_empty_goal_is_the_default(tmp_path: Path):

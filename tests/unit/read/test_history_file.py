@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paceline.model import InputError
-from paceline.read.history_file import history
+from paceline.read import history
 
 PUBLIC = {"metadata": {"gap_seconds": 300, "anything": [1]}, "data": [1, 0, 0]}
 

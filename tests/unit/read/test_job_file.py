@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from paceline.model import InputError, Job
-from paceline.read.job_file import job
+from paceline.read import job
 
 
 def test_an_empty_job_is_the_default(tmp_path: Path):
