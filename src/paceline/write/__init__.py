@@ -1,10 +1,11 @@
-"""Nouns to files and pages.
+"""Nouns to files that people and other tools read, and to pages for terminals and pull requests.
 
-`inspection` shows what was found in traces: as text, Markdown or JSON.
+`traces` writes any traces in the native format, so that whatever paceline reads can be converted;
+`inspection` shows what was found in traces.
 """
 
-from paceline.write.inspection import Inspection
+from paceline.write.native import traces
 from paceline.write.page import Look
 from paceline.write.pages import inspection
 
-__all__ = ["Inspection", "Look", "inspection"]
+__all__ = ["Look", "inspection", "traces"]

@@ -9,6 +9,7 @@ the rank from the path.
 from typing import Protocol
 
 from paceline.model import Trace
+from paceline.read.formats import native_lines, native_parquet
 from paceline.read.opened import Opened
 
 
@@ -26,4 +27,7 @@ class Format(Protocol):
         ...
 
 
-FORMATS: tuple[Format, ...] = ()
+FORMATS: tuple[Format, ...] = (
+    native_lines,
+    native_parquet,
+)

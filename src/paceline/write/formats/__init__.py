@@ -1,11 +1,14 @@
-"""How pages are shown, each a module with a NAME and `rendered`.
+"""How pages are shown, each a module with a NAME and `rendered`; how traces are kept, by ENDINGS.
 
 What several formats share lies beside this folder; the order is that of the help.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
-from paceline.write.formats import json, markdown, text
+from paceline.model import Trace
+from paceline.write.formats import json, markdown, native_lines, native_parquet, text
 from paceline.write.page import Look, Page
 
 
@@ -20,3 +23,16 @@ class PageFormat(Protocol):
 
 
 PAGE_FORMATS: tuple[PageFormat, ...] = (text, markdown, json)
+
+
+class TraceFormat(Protocol):
+    """What a module for traces offers; a file is of the format whose ending its name has."""
+
+    ENDINGS: tuple[str, ...]
+
+    def write(self, traces: Sequence[Trace], path: Path, part: Path, /) -> None:
+        """Writes `part`, which will become `path`."""
+        ...
+
+
+TRACE_FORMATS: tuple[TraceFormat, ...] = (native_lines, native_parquet)
