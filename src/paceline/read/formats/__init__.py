@@ -9,7 +9,7 @@ the rank from the path.
 from typing import Protocol
 
 from paceline.model import Trace
-from paceline.read.formats import native_lines, native_parquet
+from paceline.read.formats import kineto, native_lines, native_parquet
 from paceline.read.opened import Opened
 
 
@@ -30,4 +30,5 @@ class Format(Protocol):
 FORMATS: tuple[Format, ...] = (
     native_lines,
     native_parquet,
+    kineto,
 )
