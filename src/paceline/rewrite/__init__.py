@@ -1,0 +1,23 @@
+"""Graph to graph: what a job would look like with something changed.
+
+`rewrite.edited(graph, times, edits, profile=profile, cluster=cluster)` applies edits in the order
+given and returns a Rewritten: the graph, its times, the cluster, and for each op the ops of the
+user's own graph that it stands for. `rewrite.EDITS` lists every edit with its keys.
+"""
+
+from paceline.rewrite.edited import edited
+from paceline.rewrite.edits import EDITS, EditModule
+from paceline.rewrite.key import Key, Takes
+from paceline.rewrite.operation import OPERATIONS, operation
+from paceline.rewrite.rewritten import Rewritten
+
+__all__ = [
+    "EDITS",
+    "OPERATIONS",
+    "EditModule",
+    "Key",
+    "Rewritten",
+    "Takes",
+    "edited",
+    "operation",
+]
