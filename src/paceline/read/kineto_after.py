@@ -10,12 +10,14 @@ import numpy as np
 
 from paceline.model import I64
 from paceline.read.kineto_join import latest, matching
-from paceline.read.kineto_names import Cat, Role
+from paceline.read.kineto_names import Cat, Role, among
 from paceline.read.kineto_queues import Queues
 from paceline.read.kineto_rows import Rows, Sync, Thread, Threads
 from paceline.read.kineto_table import Table
 
 ROUNDED_NS = 2_000  # times in whole microseconds, on two clocks
+
+_SYNCS = among(Role.DEVICE_SYNC, Role.STREAM_SYNC, Role.EVENT_SYNC)
 
 Edges = tuple[I64, I64]
 
@@ -83,8 +85,7 @@ def _waited(device: Device) -> Edges:
     """Calls that wait for a device, a stream or an event, after the last thing they waited for."""
     table, queues = device.table, device.queues
     told = {sync.correlation: at for at, sync in enumerate(device.syncs) if sync.correlation >= 0}
-    kinds = (Role.DEVICE_SYNC, Role.STREAM_SYNC, Role.EVENT_SYNC)
-    waiting = np.isin(table.role[table.calls], kinds)
+    waiting = _SYNCS[table.role[table.calls]]
     calls = table.calls[waiting]
     recent = _last_launched(device, calls)
     found: list[tuple[int, int]] = []

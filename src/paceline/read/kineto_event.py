@@ -155,7 +155,7 @@ class Categories(dict[tuple[str, str], int]):
     """What each pair of `ph` and `cat` means, worked out once."""
 
     def __missing__(self, key: tuple[str, str]) -> int:
-        self[key] = int(category(*key))
+        self[key] = category(*key)
         return self[key]
 
 

@@ -1,13 +1,16 @@
 """What PyTorch's words mean: categories, names of annotations, of runtime calls, of kernels.
 
-Each text is looked at once, however often it comes; what it means is a small number from then on.
+Each text is looked at once, however often it comes; what it means is a small number from then on
+(a plain one: members of an enum cost a look-up each time).
 """
 
-import enum
 import re
 
+import numpy as np
+import numpy.typing as npt
 
-class Cat(enum.IntEnum):
+
+class Cat:
     """What an entry of the array is, by its phase letter and category."""
 
     SKIPPED = 0  # known, and of no use here
@@ -36,7 +39,7 @@ _SPANS = {
 _FLOWS = {"fwdbwd", "fwd_bwd", "forward_backward"}
 
 
-def category(letter: str, text: str) -> Cat:
+def category(letter: str, text: str) -> int:
     """What an entry with this `ph` and `cat` is."""
     lower = text.lower()
     if letter == "X":
@@ -50,7 +53,7 @@ def category(letter: str, text: str) -> Cat:
     return Cat.MEMORY if lower == "cpu_instant_event" else Cat.SKIPPED
 
 
-class Role(enum.IntEnum):
+class Role:
     """What a name says beyond itself."""
 
     PLAIN = 0
@@ -71,7 +74,7 @@ class Role(enum.IntEnum):
     BLOCKING = 15  # a copy that returns when it is done
 
 
-_ROLES: tuple[tuple[Role, re.Pattern[str]], ...] = (
+_ROLES: tuple[tuple[int, re.Pattern[str]], ...] = (
     (Role.STEP, re.compile(r"ProfilerStep#\d{1,18}$", re.ASCII)),
     (Role.UPDATE, re.compile(r"Optimizer\.(?:step|zero_grad)#")),
     (Role.LOADER, re.compile(r"enumerate\(DataLoader\)#|enumerate\(DataPipe\)#")),
@@ -90,9 +93,16 @@ _ROLES: tuple[tuple[Role, re.Pattern[str]], ...] = (
 )  # fmt: skip
 
 
-def role(name: str) -> Role:
+def role(name: str) -> int:
     """What the name of an entry says beyond itself."""
     return next((role for role, pattern in _ROLES if pattern.match(name)), Role.PLAIN)
+
+
+def among(*codes: int) -> npt.NDArray[np.bool_]:
+    """A table to be asked with columns of codes: which of them are among the given ones."""
+    found = np.zeros(256, dtype=np.bool_)
+    found[list(codes)] = True
+    return found
 
 
 _COLLECTIVES = {

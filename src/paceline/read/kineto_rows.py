@@ -30,7 +30,7 @@ from paceline.read.kineto_event import (
     batch_of,
     text_of,
 )
-from paceline.read.kineto_names import Cat, Role, role
+from paceline.read.kineto_names import Cat, Role, among, role
 from paceline.read.kineto_repair import Repair
 from paceline.read.kineto_talk import Talks
 from paceline.read.kineto_time import ns_of_doubles
@@ -39,7 +39,8 @@ from paceline.read.pieces import Element
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Thread: TypeAlias = tuple[int | str, int | str]  # process (or device) and thread (or stream)
 
-_TALKING_OPS = (Role.NCCL, Role.GLOO, Role.PARAMS, Role.C10D)
+_TALKING_OPS = among(Role.NCCL, Role.GLOO, Role.PARAMS, Role.C10D)
+_RARE = among(Cat.FOREIGN, Cat.FLOW_FROM, Cat.FLOW_TO, Cat.SYNC)
 
 
 class Codes(dict[str, int]):
@@ -162,7 +163,8 @@ class Rows:
         self._take_ops(batch, kept)
         self._take_device(batch, kept)
         self._take_talks(batch, kept, roles)
-        self._take_rest(batch, threads)
+        self._take_memory(batch)
+        self._take_rest(batch, names, threads)
         self.count += len(kept)
         self.entries += len(entries)
 
@@ -196,7 +198,7 @@ class Rows:
 
     def _take_talks(self, batch: Batch, kept: npt.NDArray[np.int64], roles: U8) -> None:
         cats, own = batch.cats[kept], roles[kept]
-        talking = np.isin(own, _TALKING_OPS) & (cats < Cat.PYTHON)
+        talking = _TALKING_OPS[own] & (cats < Cat.PYTHON)
         talking |= (own == Role.TALKING) & (cats == Cat.KERNEL)
         at = np.flatnonzero(talking)
         sources: list[int] = kept[at].tolist()
@@ -204,27 +206,23 @@ class Rows:
         for row, i, kind, args in zip(at.tolist(), sources, own[at].tolist(), told, strict=True):
             self.talks.add(self.count + row, batch.entries[i].name, kind, args)
 
-    def _take_rest(self, batch: Batch, threads: I32) -> None:
+    def _take_rest(self, batch: Batch, names: I32, threads: I32) -> None:
         """What is rare: entries that are no spans, and spans of unknown categories."""
-        self._take_memory(batch)
-        rest = (batch.cats == Cat.SYNC) | ((batch.cats > 0) & (batch.cats < Cat.OP))
-        rest &= batch.cats != Cat.MEMORY
-        for i in np.flatnonzero(rest).tolist():
+        titles = (batch.cats == Cat.META) & (names == self.names["thread_name"])
+        for i in np.flatnonzero(titles).tolist():
+            title = text_of(args_of([batch.entries[i].args], MetaArgs)[0].name)
+            self.titles.setdefault(int(threads[i]), title.strip())  # later ones repeat
+        for i in np.flatnonzero(_RARE[batch.cats]).tolist():
             entry, thread, start = batch.entries[i], int(threads[i]), int(batch.start_ns[i])
-            match batch.cats[i]:
-                case Cat.META:
-                    if entry.name == "thread_name":
-                        title = text_of(args_of([entry.args], MetaArgs)[0].name)
-                        self.titles.setdefault(thread, title.strip())  # later ones repeat
-                case Cat.SYNC:
-                    arg = args_of([entry.args], SyncArgs)[0]
-                    ids = whole_numbers([arg.correlation, arg.waited, arg.recorded]).tolist()
-                    self.syncs.append(Sync(entry.name, thread, start, *ids))
-                case Cat.FOREIGN:
-                    self.foreign[entry.cat] += 1
-                case _:
-                    forward = batch.cats[i] == Cat.FLOW_FROM
-                    self.flows.append(Flow(entry.id, thread, start, bool(forward)))
+            if batch.cats[i] == Cat.SYNC:
+                arg = args_of([entry.args], SyncArgs)[0]
+                ids = whole_numbers([arg.correlation, arg.waited, arg.recorded]).tolist()
+                self.syncs.append(Sync(entry.name, thread, start, *ids))
+            elif batch.cats[i] == Cat.FOREIGN:
+                self.foreign[entry.cat] += 1
+            else:
+                forward = bool(batch.cats[i] == Cat.FLOW_FROM)
+                self.flows.append(Flow(entry.id, thread, start, forward))
 
     def _take_memory(self, batch: Batch) -> None:
         at = np.flatnonzero(batch.cats == Cat.MEMORY).tolist()

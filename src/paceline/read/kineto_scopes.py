@@ -12,13 +12,14 @@ import numpy as np
 from paceline.model import I64, U8, Phase
 from paceline.model import Table as Texts
 from paceline.read.kineto_join import latest
-from paceline.read.kineto_names import Cat, Role
+from paceline.read.kineto_names import Cat, Role, among
 from paceline.read.kineto_rows import Mask
 from paceline.read.kineto_table import Table
 from paceline.read.kineto_talk import Talks
 
-_SILENT = (Role.STEP, Role.GLOO, Role.FRAMEWORK)
-_OF_OPS = (Role.UPDATE, Role.LOADER, Role.PARAMS, Role.NCCL, Role.C10D, Role.EVALUATE)
+_SILENT = among(Role.STEP, Role.GLOO, Role.FRAMEWORK)
+_OF_OPS = among(Role.UPDATE, Role.LOADER, Role.PARAMS, Role.NCCL, Role.C10D, Role.EVALUATE)
+_USERS = among(Role.STEP, Role.UPDATE, Role.LOADER, Role.MODULE)
 _TALKING = (Role.PARAMS, Role.NCCL, Role.C10D)
 _PHASE = {Role.UPDATE: Phase.UPDATE, Role.LOADER: Phase.OTHER, Role.EVALUATE: Phase.BACKWARD}
 _ENDLESS = np.iinfo(np.int64).max
@@ -86,9 +87,8 @@ def _phases(table: Table, threads: int) -> list[Phase]:
     def has(rows: Mask) -> Mask:
         return np.bincount(table.thread[rows], minlength=threads) > 0
 
-    own = (Role.STEP, Role.UPDATE, Role.LOADER, Role.MODULE)
     engine = has(table.role == Role.EVALUATE)
-    users = has(np.isin(table.role, own))
+    users = has(_USERS[table.role])
     forward = (has(table.cat == Cat.OP) & ~engine).any()
     return [
         Phase.BACKWARD if forward and engine[at] and not users[at] else Phase.FORWARD
@@ -97,8 +97,8 @@ def _phases(table: Table, threads: int) -> list[Phase]:
 
 
 def _nested(table: Table, talks: Talks, scopes: _Scopes, layers: Texts) -> None:
-    marks = (table.cat == Cat.MARK) & ~np.isin(table.role, _SILENT)
-    ops = (table.cat == Cat.OP) & np.isin(table.role, _OF_OPS)
+    marks = (table.cat == Cat.MARK) & ~_SILENT[table.role]
+    ops = (table.cat == Cat.OP) & _OF_OPS[table.role]
     rows = np.flatnonzero(marks | ops | (table.cat == Cat.PYTHON))
     end = table.end(rows)
     order = np.lexsort((-end, table.start[rows], table.thread[rows]))

@@ -4,6 +4,7 @@ Gzip is undone on the way, by content and not by name. A bomb (too large, or too
 truncated or a corrupt stream ends as InputError that says how far the file was good.
 """
 
+import hashlib
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,7 @@ class Opened:
         self.path = Path(path)
         self.caps = caps
         self.head = b""
+        self._digest: str | None = None
         for block in self.blocks(HEAD, partial=True):
             self.head += block
             if len(self.head) >= HEAD:
@@ -43,7 +45,7 @@ class Opened:
 
     def source(self, tool: str) -> Source:
         """Where a noun read from this file came from."""
-        return Source(path=str(self.path), digest=digest(self.path), tool=tool)
+        return Source(path=str(self.path), digest=self._digest or digest(self.path), tool=tool)
 
     def blocks(self, size: int = BLOCK, *, partial: bool = False) -> Iterator[bytes]:
         """The content in blocks; `partial`: a gzip stream that breaks off just ends.
@@ -52,10 +54,10 @@ class Opened:
         """
         try:
             with self.path.open("rb") as file:
-                start = file.read(2)
+                zipped = file.read(2) == _GZIP
                 file.seek(0)
-                zipped = start == _GZIP
-                inner = self._unzipped(file, size, partial) if zipped else _plain(file, size)
+                stored = self._stored(file, (1 << 16) if zipped else size)
+                inner = self._unzipped(stored, size, partial) if zipped else stored
                 total = 0
                 for block in inner:
                     total += len(block)
@@ -84,11 +86,20 @@ class Opened:
             parts.append(block)
         return b"".join(parts)
 
-    def _unzipped(self, file: BinaryIO, size: int, partial: bool) -> Iterator[bytes]:
+    def _stored(self, file: BinaryIO, size: int) -> Iterator[bytes]:
+        """The bytes as stored; their digest is worked out on the way."""
+        seen = hashlib.sha256()
+        while raw := file.read(size):
+            seen.update(raw)
+            yield raw
+        self._digest = f"sha256:{seen.hexdigest()}"
+
+    def _unzipped(self, raws: Iterator[bytes], size: int, partial: bool) -> Iterator[bytes]:
         inflate = zlib.decompressobj(wbits=31)
         stored = made = 0
         whole = True  # nothing of a member read yet, or its end reached
-        while raw := file.read(1 << 16):
+        for read in raws:
+            raw = read
             stored += len(raw)
             full = False  # the last block was full: there may be more without further input
             while raw or full:
@@ -116,8 +127,3 @@ class Opened:
             expected="Such a file is taken for a bomb.",
             cure=f"If it is yours, raise the limit with --max-{which}.",
         )
-
-
-def _plain(file: BinaryIO, size: int) -> Iterator[bytes]:
-    while block := file.read(size):
-        yield block
