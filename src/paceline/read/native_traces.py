@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paceline.model import I64, Group, InputError, Note, Source, Trace, chained
+from paceline.read.compact import compact
 from paceline.read.native_declared import Declared, Members
 from paceline.read.native_rows import NUMBERS, STORED, TEXTS, After, Rows
 
@@ -65,7 +66,7 @@ class _Parts:
             name: column[first:last] for name, column in self.columns.items() if name != "worker"
         }
         for name, table in _TABLES.items():
-            own[name], own[table] = _compact(own[name], self.texts[name])
+            own[name], own[table] = compact(own[name], self.texts[name])
         own["group"], own["groups"] = self._grouped(worker, own["group"])
         after_from = self.after_from[first : last + 1]
         pairs = slice(int(after_from[0]), int(after_from[-1]))
@@ -85,7 +86,7 @@ class _Parts:
 
     def _grouped(self, worker: int, column: Column) -> tuple[Column, tuple[Group, ...]]:
         """Declared groups first, as declared; then those that are only used."""
-        column, used = _compact(column, self.texts["group"])
+        column, used = compact(column, self.texts["group"])
         members: dict[str, Members] = dict(self.belongs.get(worker, {}))
         for name in used:
             members.setdefault(name, self.declared.groups.get((None, name)))
@@ -133,19 +134,3 @@ def _checked(rows: Rows, after: After, everyone: I64, starts: I64) -> After:
         "and no event comes after itself.",
         cure="Correct the after of that event.",
     )
-
-
-def _compact(column: Column, table: list[str]) -> tuple[Column, tuple[str, ...]]:
-    """The column and its table cut to the texts in use, in the order of first use."""
-    if len(table) > 2 * len(column):  # a small worker among many: look only at its own texts
-        small, inverse = np.unique(column, return_inverse=True)
-        known = small >= 0
-        table = [table[at] for at in small[known].tolist()]
-        column = (inverse - np.count_nonzero(~known)).astype(column.dtype)
-    firsts = np.full(len(table) + 1, len(column), np.int64)
-    np.minimum.at(firsts, column, np.arange(len(column)))  # -1 falls into the last place
-    count = np.count_nonzero(firsts[:-1] < len(column))
-    used: list[int] = np.argsort(firsts[:-1], kind="stable")[:count].tolist()
-    places = np.full(len(table) + 1, -1, column.dtype)
-    places[used] = np.arange(len(used))
-    return places[column], tuple(table[at] for at in used)

@@ -58,9 +58,14 @@ class ParquetTable:
             self.names: list[str] = list(schema.names)
             self.metadata: dict[bytes, bytes] = dict(schema.metadata or {})
             self._check_size(meta)
-            kept = [name for name in texts if name in self.names]
+            self._check_names()
+            leaves = {meta.schema.column(at).path for at in range(meta.num_columns)}
             self._file: Any = parquet.ParquetFile(
-                opened.path, metadata=meta, read_dictionary=kept, pre_buffer=False
+                opened.path,
+                metadata=meta,
+                read_dictionary=[name for name in texts if name in leaves],
+                pre_buffer=False,
+                page_checksum_verification=True,
             )
 
     @contextlib.contextmanager
@@ -68,7 +73,7 @@ class ParquetTable:
         """Turns what pyarrow raises on a corrupt file into InputError."""
         try:
             yield
-        except (self._pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        except (self._pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
             first = str(error).partition("\n")[0]
             raise InputError(
                 f"is no Parquet that can be read ({first}).",
@@ -76,11 +81,11 @@ class ParquetTable:
                 cure="Write it again; if it is compressed as a whole, unpack it.",
             ) from error
 
-    def batches(self) -> Iterator[tuple[int, Any]]:
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[tuple[int, Any]]:
         """The rows in order, in batches that come with the number of their first row, from 0."""
         first = 0
         with self.readable():
-            for batch in self._file.iter_batches(_BATCH, use_threads=False):
+            for batch in self._file.iter_batches(_BATCH, columns=names, use_threads=False):
                 for column in batch.columns:
                     column.validate(full=True)
                 yield first, batch
@@ -150,6 +155,14 @@ class ParquetTable:
                 return False
             type = type.value_type
         return types.is_integer(type)
+
+    def _check_names(self) -> None:
+        if len(set(self.names)) != len(self.names):
+            raise InputError(
+                "has two columns of one name.",
+                where=self.opened.path,
+                cure="Leave one of them out when writing.",
+            )
 
     def _check_size(self, meta: Any) -> None:
         caps = self.opened.caps

@@ -83,6 +83,20 @@ def test_many_events_cross_the_chunks(tmp_path):
         assert list(again) == list(whole)
 
 
+def test_a_flipped_bit_of_parquet_is_noticed(tmp_path):
+    path = tmp_path / "t.parquet"
+    write.traces([trace()], path)
+    whole = path.read_bytes()
+    noticed = 0
+    for at in range(4, 240):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :])
+        try:
+            assert list(read.traces(path)[0]) == list(trace())
+        except InputError:
+            noticed += 1
+    assert noticed
+
+
 @pytest.mark.parametrize(
     ("traces", "word"),
     [

@@ -60,8 +60,6 @@ def _check_columns(names: list[str], timed: bool, opened: Opened) -> None:
                 expected=f"The nearest known column is {like!r}." if like else "",
                 cure="Rename it or leave it out.",
             )
-    if len(set(names)) != len(names):
-        raise InputError("has two columns of one name.", where=opened.path)
     for name in (*_NEEDED, "start_ns") if timed else _NEEDED:
         if name not in names:
             raise InputError(

@@ -30,7 +30,8 @@ def write(traces: Sequence[Trace], path: Path, part: Path) -> None:
             cure="Install it: pip install 'paceline[parquet]'.",
         ) from error
     schema = _schema(pa).with_metadata({"paceline_trace": head(traces)})
-    with parquet.ParquetWriter(part, schema, compression="zstd") as writer:
+    packing = {"compression": "zstd", "write_page_checksum": True}
+    with parquet.ParquetWriter(part, schema, **packing) as writer:
         for trace in traces:
             for first in range(0, len(trace), _ROWS):
                 writer.write_table(_table(pa, schema, trace, slice(first, first + _ROWS)))
