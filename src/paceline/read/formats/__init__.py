@@ -9,7 +9,7 @@ the rank from the path.
 from typing import Protocol
 
 from paceline.model import Trace
-from paceline.read.formats import kineto, native_lines, native_parquet
+from paceline.read.formats import kineto, native_lines, native_parquet, pipeline_ops
 from paceline.read.opened import Opened
 
 
@@ -30,5 +30,6 @@ class Format(Protocol):
 FORMATS: tuple[Format, ...] = (
     native_lines,
     native_parquet,
+    pipeline_ops,
     kineto,
 )
