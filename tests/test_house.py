@@ -107,6 +107,18 @@ def test_a_room_without_its_contracts_is_noticed(module: str, wanted: str) -> No
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SRC)))
+def test_shared_rooms_are_entered_by_their_front_door(path: Path) -> None:
+    own = path.relative_to(SRC).parts[0]
+    wrong = [
+        node.module
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").count(".") >= 2
+        if (room := (node.module or "").split(".")[1]) in SHARED and room != own
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SRC)))
 def test_file_is_small_and_says_what_it_is(path: Path) -> None:
     text = path.read_text()
     assert len(text.splitlines()) <= 300
