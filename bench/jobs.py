@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from paceline.model import Facts, Kind, Phase, Trace, TraceBuilder
+from paceline.model import Facts, Kind, Phase, Ping, Trace, TraceBuilder
 
 US, MS = 1_000, 1_000_000
+ORIGIN_NS = 1_700_000_000_000_000_000
 PHASES = ("load", "forward", "backward", "communication", "update")
 
 
@@ -90,9 +91,32 @@ def traces(shape: Shape, fault: Fault | None = None, *, seed: int = 0) -> tuple[
             facts=Facts(
                 machine=f"host{rank}", device="gpu", workers=len(group), backend="synthetic"
             ),
+            pings=_pings(one, workers[0], draw) if rank else (),
         )
         for rank, one in enumerate(workers)
     )
+
+
+def _pings(one: "_Worker", first: "_Worker", draw: np.random.Generator) -> tuple[Ping, ...]:
+    """Clock exchanges with the first worker at start and end, as a recorder makes them."""
+    found: list[Ping] = []
+    for at in (0.0, one.host):
+        for attempt in range(8):
+            sent = at + attempt * MS
+            there = sent + draw.uniform(30, 200) * US
+            back = there + draw.uniform(30, 200) * US
+            found.append(
+                Ping(
+                    peer=0, sent_ns=_own(one, sent), peer_ns=_own(first, there),
+                    received_ns=_own(one, back),
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _own(one: "_Worker", true: float) -> int:
+    """A true time as this worker's clock shows it."""
+    return ORIGIN_NS + one.offset + round(float(true) * (1 + one.drift))
 
 
 class _Base:
@@ -298,7 +322,6 @@ def _put(
     **rest: object,
 ) -> int:
     """Writes the event on the worker's own clock; returns its index."""
-    begin = 1_700_000_000_000_000_000 + one.offset + round(float(start) * (1 + one.drift))
-    end = 1_700_000_000_000_000_000 + one.offset + round(float(start + duration) * (1 + one.drift))
+    begin, end = _own(one, start), _own(one, start + duration)
     links = [(one.rank, index) for index in after]
     return one.builder.add(name, kind, lane, begin, end - begin, after=links, **rest)  # type: ignore[arg-type]

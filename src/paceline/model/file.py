@@ -12,7 +12,7 @@ import secrets
 import zlib
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -23,7 +23,7 @@ from paceline.model.errors import InputError, ModelError
 from paceline.model.graph import Graph
 from paceline.model.plan import Edit, Plan
 from paceline.model.profile import Profile
-from paceline.model.report import Bill, Report
+from paceline.model.report import Bill, Comparison, Report
 from paceline.model.timeline import Timeline
 from paceline.model.trace import Trace
 from paceline.model.verify import verify
@@ -32,11 +32,12 @@ SCHEMA = 1
 LARGEST = 8 * 2**30  # bytes of a saved noun after decompression
 _SURELY_FINE = 2**28  # bytes that any packed file may hold; beyond it the ratio counts
 _RATIO = 200
+_PIECE = 2**20
 _GZIP = b"\x1f\x8b"
 
 NOUNS: dict[str, type] = {
     noun.__name__.lower(): noun
-    for noun in (Trace, Graph, Profile, Cluster, Timeline, Plan, Report, Bill)
+    for noun in (Trace, Graph, Profile, Cluster, Timeline, Plan, Report, Comparison, Bill)
 }
 
 Noun = TypeVar("Noun")
@@ -154,12 +155,9 @@ def _contents(path: Path) -> bytes:
         with path.open("rb") as file:
             packed = file.read(2) == _GZIP
             file.seek(0)
-            if packed:
-                largest = min(LARGEST, max(_SURELY_FINE, _RATIO * path.stat().st_size))
-                data = gzip.GzipFile(fileobj=file).read(largest + 1)
-            else:
-                largest = LARGEST
-                data = file.read(largest + 1)
+            bomb = max(_SURELY_FINE, _RATIO * path.stat().st_size)
+            largest = min(LARGEST, bomb) if packed else LARGEST
+            data = _read(gzip.GzipFile(fileobj=file) if packed else file, largest + 1)
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"cannot be read ({why}).", where=path, cure="Check the path.") from error
@@ -171,6 +169,15 @@ def _contents(path: Path) -> bytes:
             cure="Keep fewer steps, or unpack it first.",
         )
     return data
+
+
+def _read(file: BinaryIO | gzip.GzipFile, most: int) -> bytes:
+    """Up to `most` bytes, piece by piece: one read would ask for so much memory at once."""
+    pieces: list[bytes] = []
+    while most > 0 and (piece := file.read(min(most, _PIECE))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
 
 
 def _encode(value: object) -> object:

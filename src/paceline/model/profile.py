@@ -72,7 +72,8 @@ class Alignment(msgspec.Struct, frozen=True, kw_only=True):
     """How one worker's clock maps onto the first worker's.
 
     aligned = raw + offset_ns + drift_ppm * 1e-6 * (raw - raw_start_ns); `error_ns` is the
-    half-width of the 95 % interval of the offset, None where nothing tied this clock to another.
+    half-width of the 95 % interval of an aligned time, None where nothing tied this clock to
+    another, and `drift_error_ppm` that of the drift.
     """
 
     worker: int
@@ -80,6 +81,7 @@ class Alignment(msgspec.Struct, frozen=True, kw_only=True):
     drift_ppm: float
     raw_start_ns: int
     error_ns: float | None = None
+    drift_error_ppm: float | None = None
 
 
 class Matching(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,7 +41,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):
     """What one worker did in the median step: time with work on the device, time spent waiting
-    inside collectives, and how many collectives it entered last."""
+    inside collectives, and how many collectives it entered last.
+    """
 
     worker: int
     busy_ns: float
@@ -50,12 +51,13 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PathPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of the critical path; waits are a kind of their own."""
+    """A piece of the critical path; waits are a kind of their own. `op` is its op in the graph."""
 
     worker: int
     kind: str
     name: str
     ns: float
+    op: int | None = None
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +102,29 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     critical_path: tuple[PathPart, ...] = ()
     what_ifs: tuple[WhatIf, ...] = ()
     links: tuple[MeasuredLink, ...] = ()
+    sources: tuple[Source, ...] = ()
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a step in two runs: time per step before and after, and the change with interval.
+
+    `change` is relative to the whole step before: 0.03 means that the step is 3 % longer by this.
+    """
+
+    what: str
+    before_ns: float
+    after_ns: float
+    change: float
+    interval: tuple[float, float] | None
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs of one job: the whole step, and the parts that changed by more than noise."""
+
+    step: Change
+    certain: bool  # the change of the step is more than noise
+    parts: tuple[Change, ...]
+    steps: tuple[int, int]
     sources: tuple[Source, ...] = ()
 
 

@@ -1,10 +1,10 @@
-"""What valid clusters, plans, reports and bills are."""
+"""What valid clusters, plans, reports, comparisons and bills are."""
 
 from collections.abc import Iterable
 
 from paceline.model.cluster import Cluster
 from paceline.model.plan import Plan
-from paceline.model.report import Bill, Report
+from paceline.model.report import Bill, Comparison, Report
 from paceline.model.rule import Rule, endless
 
 
@@ -70,5 +70,9 @@ PLAN: tuple[Rule[Plan], ...] = (
 )
 
 REPORT: tuple[Rule[Report], ...] = (Rule("figures are finite", lambda r: endless(r, "report")),)
+
+COMPARISON: tuple[Rule[Comparison], ...] = (
+    Rule("figures are finite", lambda c: endless(c, "comparison")),
+)
 
 BILL: tuple[Rule[Bill], ...] = (Rule("figures are finite", lambda b: endless(b, "bill")),)

@@ -12,9 +12,9 @@ from paceline.model.errors import ModelError
 from paceline.model.graph import Graph
 from paceline.model.plan import Plan
 from paceline.model.profile import Profile, Spreads
-from paceline.model.report import Bill, Report
+from paceline.model.report import Bill, Comparison, Report
 from paceline.model.rule import Rule
-from paceline.model.rules_cluster import BILL, CLUSTER, PLAN, REPORT
+from paceline.model.rules_cluster import BILL, CLUSTER, COMPARISON, PLAN, REPORT
 from paceline.model.rules_graph import GRAPH
 from paceline.model.rules_profile import PROFILE, SPREADS, TIMELINE
 from paceline.model.rules_trace import TRACE
@@ -23,11 +23,12 @@ from paceline.model.trace import Trace
 
 RULES: dict[type, tuple[Rule[Any], ...]] = {
     Trace: TRACE, Graph: GRAPH, Timeline: TIMELINE, Spreads: SPREADS, Profile: PROFILE,
-    Cluster: CLUSTER, Plan: PLAN, Report: REPORT, Bill: BILL,
+    Cluster: CLUSTER, Plan: PLAN, Report: REPORT, Comparison: COMPARISON,
+    Bill: BILL,
 }  # fmt: skip
 
 
-Noun = TypeVar("Noun", bound=Columns | Profile | Cluster | Plan | Report | Bill)
+Noun = TypeVar("Noun", bound=Columns | Profile | Cluster | Plan | Report | Comparison | Bill)
 
 
 def verify(noun: Noun, where: object = None) -> Noun:

@@ -1,11 +1,14 @@
 """Nouns to files that people and other tools read, and to pages for terminals and pull requests.
 
 `traces` writes any traces in the native format, so that whatever paceline reads can be converted;
-`inspection` shows what was found in traces.
+`inspection` shows what was found in traces, `report` what slows a job,
+`comparison` what changed between two; `report_file` is a report as
+a page of its own. `whatif` shows what edits would give.
 """
 
 from paceline.write.native import traces
 from paceline.write.page import Look
-from paceline.write.pages import inspection
+from paceline.write.pages import comparison, inspection, report, whatif
+from paceline.write.report_html import report_file
 
-__all__ = ["Look", "inspection", "traces"]
+__all__ = ["Look", "comparison", "inspection", "report", "report_file", "traces", "whatif"]

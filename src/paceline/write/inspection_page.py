@@ -65,7 +65,7 @@ def _workers(view: Inspection) -> Table:
         )
         for worker in view.workers
     ]
-    right = ("lanes", "events", "gaps per step", "clock offset", "drift", "error")
+    right = ("lanes", "events", "gaps/step", "offset", "drift", "error")
     columns = (
         Column(title="worker", right=True),
         Column(title="machine", wraps=True),

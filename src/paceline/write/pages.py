@@ -1,12 +1,16 @@
 """The doors to pages: nouns in, finished text in the format of that name out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from paceline.model import Cluster, Profile, Trace
+from paceline.model import Cluster, Comparison, Profile, Report, Trace, WhatIf
+from paceline.write.comparison_page import comparison_page, comparison_view
 from paceline.write.formats import PAGE_FORMATS
 from paceline.write.inspection import inspected
 from paceline.write.inspection_page import inspection_page
 from paceline.write.page import PLAIN, Look, Page
+from paceline.write.report_page import report_page
+from paceline.write.report_view import report_view
+from paceline.write.whatif_page import whatif_page, whatif_view
 
 
 def inspection(
@@ -19,6 +23,29 @@ def inspection(
 ) -> str:
     """What was found in the traces, for a person or a program."""
     return rendered(inspection_page(inspected(traces, profile, cluster)), format, look)
+
+
+def report(report: Report, *, format: str = "text", look: Look = PLAIN) -> str:
+    """What slows a job, for a person or a program."""
+    return rendered(report_page(report_view(report)), format, look)
+
+
+def comparison(comparison: Comparison, *, format: str = "text", look: Look = PLAIN) -> str:
+    """What changed between two runs, for a person or a program."""
+    return rendered(comparison_page(comparison_view(comparison)), format, look)
+
+
+def whatif(
+    base_ns: float,
+    each: Sequence[WhatIf],
+    together: WhatIf,
+    notes: Sequence[str] = (),
+    *,
+    format: str = "text",
+    look: Look = PLAIN,
+) -> str:
+    """What a step would take with edits, for a person or a program."""
+    return rendered(whatif_page(whatif_view(base_ns, each, together, notes)), format, look)
 
 
 def rendered(page: Page, format: str, look: Look = PLAIN) -> str:

@@ -28,9 +28,7 @@ def rendered(page: Page, look: Look) -> str:
         highlight=False, color_system="standard" if look.color else None, emoji=False,
     )  # fmt: skip
     console.print(Text(shown(page.title), style="bold"))
-    label = max((len(name) for name, _ in page.facts), default=0)
-    for name, text in page.facts:
-        console.print(Text(f"  {shown(name).ljust(label)}  {shown(text, LONGEST)}"))
+    console.print(_facts(page))
     for table in page.tables:
         console.print()
         console.print(Text(shown(table.title), style="bold"))
@@ -38,6 +36,19 @@ def rendered(page: Page, look: Look) -> str:
         if table.left_out:
             console.print(Text(f"  and {table.left_out:,} more; --json lists all"))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _facts(page: Page) -> "Padding":
+    from rich.padding import Padding
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, text in page.facts:
+        grid.add_row(Text(shown(name)), Text(shown(text, LONGEST)))
+    return Padding(grid, (0, 0, 0, 2))
 
 
 def _drawn(table: Table) -> "Padding":

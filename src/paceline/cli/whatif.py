@@ -1,0 +1,54 @@
+"""`paceline whatif`: what a step would take with something changed."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from paceline.cli.options import capped, shown_as
+from paceline.cli.waiting import waiting
+
+
+@click.command("whatif")
+@click.argument("run", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--edit",
+    "edits",
+    multiple=True,
+    required=True,
+    metavar="EDIT",
+    help="A change, like 'speed{worker=3,factor=2}'; several are also tried together.",
+)
+@click.option(
+    "--cluster", type=click.Path(path_type=Path), metavar="FILE", help="What the machines are."
+)
+@capped
+@shown_as
+def command(run: tuple[Path, ...], **flags: Any) -> None:
+    """Say what a step would take with edits: each alone, and all in the order given.
+
+    RUN is a folder with one trace a worker, the traces themselves, or a saved profile.
+    """
+    show(run, **flags)
+
+
+def show(
+    run: tuple[Path, ...],
+    *,
+    edits: tuple[str, ...],
+    cluster: Path | None,
+    format: str,
+    max_bytes: str | None,
+    max_ratio: int | None,
+) -> None:
+    """Loads, plays and prints."""
+    from paceline import diagnose, model, read, write
+    from paceline.cli.load import profile_of
+    from paceline.cli.look import look
+
+    parsed = [model.Edit.parse(text) for text in edits]
+    with waiting("Reading and simulating"):
+        profile = profile_of(run, max_bytes, max_ratio)
+        declared = None if cluster is None else read.cluster(cluster)
+        found = diagnose.whatif(profile, parsed, declared)
+    click.echo(write.whatif(*found, format=format, look=look()), nl=False)
