@@ -8,7 +8,7 @@ import enum
 import types
 import typing
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -54,6 +54,7 @@ from paceline.model import (
     Worker,
     chained,
 )
+from paceline.model.file import NOUNS as SAVED
 
 Record = TypeVar("Record")
 
@@ -416,7 +417,9 @@ def bills() -> st.SearchStrategy[Bill]:
     return records(Bill)
 
 
-NOUNS: dict[type, st.SearchStrategy[Any]] = {
-    Trace: traces(), Graph: graphs(), Profile: profiles(), Cluster: clusters(),
-    Timeline: timelines(), Plan: plans(), Report: reports(), Bill: bills(),
+_ARRANGED: dict[type, Callable[[], st.SearchStrategy[Any]]] = {
+    Trace: traces, Graph: graphs, Profile: profiles, Cluster: clusters, Timeline: timelines,
+    Plan: plans,
 }  # fmt: skip
+
+NOUNS = {noun: _ARRANGED.get(noun, partial(records, noun))() for noun in SAVED.values()}

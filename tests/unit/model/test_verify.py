@@ -16,7 +16,9 @@ from paceline.model import (
     BillLine,
     Bucket,
     Certificate,
+    Change,
     Cluster,
+    Comparison,
     Graph,
     Group,
     Job,
@@ -127,6 +129,14 @@ def a_plan() -> Plan:
 
 def a_report() -> Report:
     return Report(findings=(), checked=(), step_ns=(1.0, 1.0, 1.0))
+
+
+def a_change(change: float) -> Change:
+    return Change(what="step", before_ns=2.0, after_ns=1.0, change=change, interval=None)
+
+
+def a_comparison() -> Comparison:
+    return Comparison(step=a_change(-0.5), certain=True, parts=(), steps=(8, 8))
 
 
 def a_bill() -> Bill:
@@ -316,12 +326,13 @@ BROKEN: list[tuple[str, Any, str]] = [
      "plan.certificate.gap"),
     ("figures are finite", changed(a_report(), step_ns=(1.0, NAN, 1.0)), "report.step_ns.1"),
     ("figures are finite", changed(a_bill(), usd=-INF), "bill.usd"),
+    ("figures are finite", changed(a_comparison(), step=a_change(NAN)), "comparison.step.change"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "noun",
-    [T, G, L, S, P, C, N, a_report(), a_bill(), Plan(), Cluster()],
+    [T, G, L, S, P, C, N, a_report(), a_comparison(), a_bill(), Plan(), Cluster()],
     ids=lambda noun: type(noun).__name__,
 )
 def test_what_is_valid_comes_back_itself(noun: Any):
