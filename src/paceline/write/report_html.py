@@ -30,6 +30,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
 th, td { text-align: left; padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #e5e5e5;
   vertical-align: top; overflow-wrap: anywhere; }
+td:first-child, th:first-child { white-space: nowrap; }
 .right { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 dl { display: grid; grid-template-columns: 8rem 1fr; margin: 0; }
 dt { color: #666; } dd { margin: 0; }

@@ -80,10 +80,13 @@ def interval_text(interval: tuple[float, float] | None) -> str:
 def _what(view: ReportView) -> Table:
     columns = (Column(title="code"), Column(title="evidence and advice", wraps=True))
     rows = [
-        (row.code, ". ".join([*row.evidence, row.advice.rstrip(".")]) + "." + _cure(row))
-        for row in view.findings
+        (row.code, _sentences([*row.evidence, row.advice]) + _cure(row)) for row in view.findings
     ]
     return table("Why, and what to do", columns, rows)
+
+
+def _sentences(parts: list[str]) -> str:
+    return " ".join(part[:1].upper() + part[1:].rstrip(".") + "." for part in parts)
 
 
 def _cure(row: FindingRow) -> str:

@@ -175,7 +175,7 @@ def _evidence(case: Case, part: _Part, shift: F64, gap: F64) -> tuple[str, ...]:
         f"{shown(graph.works[int(graph.work[op])].name, 48)} (+{show_ns(longer[op])})"
         for op in worst
     ]
-    return (*rows, "most in " + ", ".join(names)) if names else tuple(rows)
+    return (*rows, "most of it in " + ", ".join(names)) if names else tuple(rows)
 
 
 def _share(extra: float, usual: float) -> str:

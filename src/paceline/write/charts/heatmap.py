@@ -26,10 +26,10 @@ def heatmap(profile: Profile) -> str:
     )
     axes.set_xlabel("recorded step", fontsize=9)
     axes.set_ylabel("worker", fontsize=9)
-    shown = np.unique(np.linspace(0, len(ranks) - 1, min(len(ranks), 16)).astype(int))
+    shown = range(0, len(ranks), -(-len(ranks) // 16))
     axes.set_yticks(shown, [str(ranks[row]) for row in shown])
     bar = canvas.colorbar(image, ax=axes, pad=0.01)
-    bar.set_label("own work against the step's median worker, %", fontsize=8)
+    bar.set_label("% over the median worker", fontsize=8)
     bar.ax.tick_params(labelsize=8)
     return svg(canvas)
 
