@@ -34,7 +34,7 @@ def bars(observed: Observed, fit: Fit, span: F64) -> Bars:
             unit = int(observed.unit[part[0]])
             middle[unit], slope[unit] = _variances(observed, fit, part, float(span[unit]))
     along = _along_path(observed, count, np.stack([middle, slope], axis=1))
-    return Bars(np.sqrt(along[:, 0]), np.sqrt(along[:, 1]))
+    return Bars(np.sqrt(along[:, 0]), np.minimum(np.sqrt(along[:, 1]), 2 * PRIOR * span))
 
 
 def _variances(observed: Observed, fit: Fit, rows: I64, span: float) -> tuple[float, float]:
@@ -53,7 +53,7 @@ def _variances(observed: Observed, fit: Fit, rows: I64, span: float) -> tuple[fl
     steady += _between(weight, fit.residual[rows], observed.family[rows], crowd)
     # scatter known from few rows, many of them spent on corrections: Student's t, not 1.96
     wide = float(stdtrit(max(len(rows) / (2 * crowd) - 1, 1), 0.975)) ** 2
-    slope = min(wide * crowd / lever, (2 * PRIOR * span) ** 2)
+    slope = wide * crowd / lever
     middle = wide * crowd / total + 1.96**2 * steady
     return middle + slope * (0.5 + abs(center)) ** 2, slope
 

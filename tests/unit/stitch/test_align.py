@@ -131,13 +131,13 @@ def test_a_few_late_threads_do_not_move_a_clock() -> None:
 def test_messages_both_ways_put_a_clock_in_the_middle_of_its_bounds() -> None:
     workers = [Recorder(0), Recorder(1, shifted(900 * MS))]
     for k in range(20):
-        message(workers[0], workers[1], 2 * MS * k, 2 * MS * k + 40_000, 2 * k)
+        message(workers[0], workers[1], 2 * MS * k, 2 * MS * k + 40_003, 2 * k)
         message(workers[1], workers[0], 2 * MS * k + MS, 2 * MS * k + MS + 60_000, 2 * k + 1)
     _, found = aligned(*workers)
     second = found.alignments[1]
     assert second.offset_ns == pytest.approx(-900 * MS + 10_000, abs=5)
     assert second.error_ns is not None
-    assert 10_000 <= second.error_ns <= 60_000
+    assert 10_000 <= second.error_ns <= 60_000  # half of the round trip, and unknown drift
     assert found.residual_ns is None
 
 
