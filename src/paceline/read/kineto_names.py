@@ -112,6 +112,7 @@ _COLLECTIVES = {
     "alltoall": "all_to_all", "alltoallbase": "all_to_all", "alltoallv": "all_to_all",
     "alltoallpivot": "all_to_all", "broadcastoop": "broadcast", "reduceoop": "reduce",
     "recvanysource": "recv", "sendrecv": "send_recv", "monitoredbarrier": "barrier",
+    "allreducebarrier": "barrier", "allgatherv": "all_gather", "reducescatterv": "reduce_scatter",
 }  # fmt: skip
 _ARROW = re.compile(r"\s+\d+\s*(?:->|<-)\s*\d+$")  # "nccl:send 0->1"
 _KERNEL = re.compile(r"AllReduce|AllGather|ReduceScatter|AllToAll|Broadcast|SendRecv|Reduce")
@@ -123,7 +124,7 @@ _ALGORITHM = re.compile(
 def collective(name: str) -> str:
     """One word for what NCCL, gloo and c10d spell differently: `all_reduce`, `send`, ..."""
     bare = _ARROW.sub("", name.rpartition(":")[2]).strip("_").lower()
-    key = bare.replace("_", "").removesuffix("coalesced")
+    key = bare.replace("_", "").removesuffix("coalesced").removesuffix("single")
     return _COLLECTIVES.get(key, bare)
 
 

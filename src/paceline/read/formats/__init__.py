@@ -9,7 +9,13 @@ the rank from the path.
 from typing import Protocol
 
 from paceline.model import Trace
-from paceline.read.formats import kineto, native_lines, native_parquet, pipeline_ops
+from paceline.read.formats import (
+    flight_recorder,
+    kineto,
+    native_lines,
+    native_parquet,
+    pipeline_ops,
+)
 from paceline.read.opened import Opened
 
 
@@ -31,5 +37,6 @@ FORMATS: tuple[Format, ...] = (
     native_lines,
     native_parquet,
     pipeline_ops,
+    flight_recorder,
     kineto,
 )
