@@ -10,9 +10,10 @@ import numpy as np
 
 from paceline.model import I64
 from paceline.read.kineto_join import latest, matching
+from paceline.read.kineto_keys import Thread
 from paceline.read.kineto_names import Cat, Role, among
 from paceline.read.kineto_queues import Queues
-from paceline.read.kineto_rows import Rows, Sync, Thread, Threads
+from paceline.read.kineto_rows import Rows, Sync
 from paceline.read.kineto_table import Table
 
 ROUNDED_NS = 2_000  # times in whole microseconds, on two clocks
@@ -33,7 +34,7 @@ class Device:
     table: Table
     launch: I64
     queues: Queues
-    threads: Threads
+    threads: dict[Thread, int]
     places: tuple[Thread, ...]
     syncs: list[Sync]
     asked: I64
@@ -47,7 +48,7 @@ def edges(table: Table, rows: Rows, launch: I64, started: Edges) -> Edges:
         ids = np.array([(one.correlation, one.recorded) for one in rows.syncs], dtype=np.int64)
         asked, recorded = (matching(table.called, side) for side in ids.reshape(-1, 2).T)
         queues = Queues(table, launch)
-        threads, places = rows.threads, tuple(rows.threads)
+        threads, places = rows.keys.threads, tuple(rows.keys.threads)
         device = Device(table, launch, queues, threads, places, rows.syncs, asked, recorded)
         parts += [_launched(device), _waited(device), _between_streams(device)]
     return (

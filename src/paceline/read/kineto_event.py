@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from paceline.model import F64, I64, U8
-from paceline.read.kineto_names import category
+from paceline.model import F64, I32, I64
+from paceline.read.kineto_keys import Keys
 from paceline.read.kineto_time import EXACT_US, ns_of_doubles, ns_of_texts, whole_us_ns
 
 Number: TypeAlias = int | float | str | None
@@ -126,7 +126,7 @@ def args_of(raws: list[msgspec.Raw], kind: type[Args]) -> list[Args]:
     """The arguments of many entries of one class; defaults where they are of no use."""
     together, _ = _DECODERS[kind]
     try:
-        return together.decode(b"[" + b",".join(raws) + b"]")
+        return together.decode(b"".join((b"[", b",".join(raws), b"]")))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return [_args(bytes(raw), kind) for raw in raws]
 
@@ -151,20 +151,12 @@ def _args(raw: bytes, kind: type[Args]) -> Args:
     return msgspec.convert(fitting, kind)
 
 
-class Categories(dict[tuple[str, str], int]):
-    """What each pair of `ph` and `cat` means, worked out once."""
-
-    def __missing__(self, key: tuple[str, str]) -> int:
-        self[key] = category(*key)
-        return self[key]
-
-
 @dataclass(slots=True)
 class Batch:
     """Entries with what they are and their times; -1 (start) and NaN (duration) if unusable."""
 
     entries: list[Entry] | list[ExactEntry]
-    cats: U8
+    keys: I32
     start_ns: I64
     duration_us: F64
     exact: bool = False  # its times needed their text
@@ -177,7 +169,7 @@ class Batch:
         return (self.start_ns >= 0) & (self.duration_us >= 0) & (self.duration_us < EXACT_US)
 
 
-def batch_of(piece: bytes, exact: bool, categories: Categories) -> Batch:
+def batch_of(piece: bytes, exact: bool, keys: Keys) -> Batch:
     """The entries of `[piece]`; `exact` says that its times are known to need their text.
 
     Raises a decoding error also for numbers that have no machine type.
@@ -188,13 +180,24 @@ def batch_of(piece: bytes, exact: bool, categories: Categories) -> Batch:
         entries = _EXACT.decode(piece)
         start_ns = ns_of_texts([bytes(entry.ts) for entry in entries])
         exact = True
-    pairs = zip([entry.ph for entry in entries], [entry.cat for entry in entries], strict=True)
-    cats = np.fromiter(map(categories.__getitem__, pairs), np.uint8, len(entries))
     try:
         durations = np.array([entry.dur for entry in entries], dtype=np.float64)
     except OverflowError as error:
         raise msgspec.ValidationError("a duration does not fit in 64 bits") from error
-    return Batch(entries, cats, start_ns, durations, exact)
+    return Batch(entries, keys_of(entries, keys), start_ns, durations, exact)
+
+
+def keys_of(entries: list[Entry] | list[ExactEntry], keys: Keys) -> I32:
+    """The keys of entries."""
+    looks = zip(
+        [entry.name for entry in entries],
+        [entry.ph for entry in entries],
+        [entry.cat for entry in entries],
+        [entry.pid for entry in entries],
+        [entry.tid for entry in entries],
+        strict=True,
+    )
+    return np.fromiter(map(keys.__getitem__, looks), np.int32, len(entries))
 
 
 def _starts(us: list[int | float]) -> I64 | None:
@@ -202,7 +205,7 @@ def _starts(us: list[int | float]) -> I64 | None:
     starts = np.array(us)
     if starts.dtype == np.int64:
         return whole_us_ns(starts)
-    if starts.dtype != np.float64 or (starts >= EXACT_US).any():
+    if starts.dtype != np.float64 or (np.abs(starts) >= EXACT_US).any():
         return None
     return ns_of_doubles(starts)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from paceline.model import I32, I64, U8, Kind
 from paceline.read.kineto_gloo import side_by_side
+from paceline.read.kineto_keys import Thread
 from paceline.read.kineto_names import Cat
-from paceline.read.kineto_rows import Thread
 from paceline.read.kineto_table import Table
 
 _AWAY = {Kind.COLLECTIVE: "gloo", Kind.SEND: "gloo send", Kind.RECV: "gloo recv"}

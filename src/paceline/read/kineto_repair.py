@@ -13,8 +13,9 @@ import msgspec
 import numpy as np
 
 from paceline.model import InputError
-from paceline.read.kineto_event import NAN, NO_ARGS, Batch, Categories, Entry, text_of
-from paceline.read.kineto_names import Cat
+from paceline.read.kineto_event import NAN, NO_ARGS, Batch, Entry, keys_of, text_of
+from paceline.read.kineto_keys import Keys
+from paceline.read.kineto_names import Cat, category
 from paceline.read.kineto_time import EXACT_US, ns_of_number
 from paceline.read.pieces import Element
 
@@ -22,19 +23,18 @@ from paceline.read.pieces import Element
 class Repair:
     """Reads single entries; `count` of them were no valid JSON and could be read all the same."""
 
-    def __init__(self, path: Path, categories: Categories) -> None:
+    def __init__(self, path: Path, keys: Keys) -> None:
         self.count = 0
-        self._path, self._categories = path, categories
+        self._path, self._keys = path, keys
 
     def batch(self, elements: list[Element]) -> Batch:
         """The entries of the elements; InputError for the first that cannot be used."""
         entries: list[Entry] = []
         starts: list[int] = []
-        cats: list[int] = []
         for element in elements:
             fields = self._fields(element)
             entry = _entry(fields)
-            cat = self._categories[entry.ph, entry.cat]
+            cat = category(entry.ph, entry.cat)
             start = ns_of_number(fields.get("ts"))
             duration = _duration_ns(fields.get("dur"))
             if cat >= Cat.OP and cat != Cat.PYTHON and (start is None or duration is None):
@@ -44,10 +44,9 @@ class Repair:
             entry.dur = NAN if duration is None else duration / 1000
             entries.append(entry)
             starts.append(-1 if start is None else start)
-            cats.append(cat)
         return Batch(
             entries=entries,
-            cats=np.array(cats, dtype=np.uint8),
+            keys=keys_of(entries, self._keys),
             start_ns=np.array(starts, dtype=np.int64),
             duration_us=np.array([entry.dur for entry in entries], dtype=np.float64),
         )

@@ -18,7 +18,6 @@ from paceline.model import I32, I64, U8
 from paceline.read.kineto_event import (
     Batch,
     CallArgs,
-    Categories,
     DeviceArgs,
     MemoryArgs,
     MetaArgs,
@@ -30,38 +29,19 @@ from paceline.read.kineto_event import (
     batch_of,
     text_of,
 )
-from paceline.read.kineto_names import Cat, Role, among, role
+from paceline.read.kineto_keys import Keys
+from paceline.read.kineto_names import Cat, Role, among
 from paceline.read.kineto_repair import Repair
 from paceline.read.kineto_talk import Talks
 from paceline.read.kineto_time import ns_of_doubles
 from paceline.read.pieces import Element
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-Thread: TypeAlias = tuple[int | str, int | str]  # process (or device) and thread (or stream)
 
 _TALKING_OPS = among(Role.NCCL, Role.GLOO, Role.PARAMS, Role.C10D)
+_SPANS = among(Cat.OP, Cat.MARK, Cat.RUNTIME, Cat.KERNEL, Cat.COPY, Cat.SYNC)
+_ARROWS = among(Cat.FLOW_FROM, Cat.FLOW_TO)
 _RARE = among(Cat.FOREIGN, Cat.FLOW_FROM, Cat.FLOW_TO, Cat.SYNC)
-
-
-class Codes(dict[str, int]):
-    """Names with their positions, and the role of each."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.roles = bytearray()
-
-    def __missing__(self, name: str) -> int:
-        self[name] = len(self)
-        self.roles.append(role(name))
-        return self[name]
-
-
-class Threads(dict[Thread, int]):
-    """Threads and streams with their positions."""
-
-    def __missing__(self, key: Thread) -> int:
-        self[key] = len(self)
-        return self[key]
 
 
 class Flow(NamedTuple):
@@ -101,7 +81,7 @@ class Column:
         return whole
 
 
-_ROWS = {"cat": np.uint8, "name": np.int32, "thread": np.int32, "start": np.int64,
+_ROWS = {"cat": np.uint8, "role": np.uint8, "name": np.int32, "thread": np.int32, "start": np.int64,
          "duration": np.int64, "external": np.int64, "record": np.int64, "sequence": np.int64,
          "called": np.int64, "launched": np.int64, "origin": np.int64, "size_bytes": np.int64,
          "unfinished": np.int64}  # fmt: skip
@@ -116,7 +96,7 @@ class Rows:
 
     def anew(self) -> None:
         """Forgets everything."""
-        self.names, self.threads, self.talks = Codes(), Threads(), Talks()
+        self.keys, self.talks = Keys(), Talks()
         self.columns = {name: Column(dtype) for name, dtype in _ROWS.items()}
         self.count = self.entries = self.contexts_lost = 0
         self.titles: dict[int, str] = {}
@@ -124,17 +104,15 @@ class Rows:
         self.syncs: list[Sync] = []
         self.foreign: Counter[str] = Counter()
         self.peak_bytes = {"host": -1, "device": -1}
-        self._categories = Categories()
-        self.repair = Repair(self._path, self._categories)
+        self.repair = Repair(self._path, self.keys)
         self._exact = False
 
     def decode(self, piece: bytes) -> Batch:
         """The entries of `[piece]`; a decoding error too if a span has no proper times."""
-        batch = batch_of(piece, self._exact, self._categories)
+        batch = batch_of(piece, self._exact, self.keys)
         self._exact = batch.exact
-        timed = (batch.cats >= Cat.OP) & (batch.cats != Cat.PYTHON)
-        arrows = (batch.cats == Cat.FLOW_FROM) | (batch.cats == Cat.FLOW_TO)
-        if (timed & ~batch.usable()).any() or (arrows & (batch.start_ns < 0)).any():
+        cats = self.keys.cat(batch.keys)
+        if (_SPANS[cats] & ~batch.usable()).any() or (_ARROWS[cats] & (batch.start_ns < 0)).any():
             raise msgspec.ValidationError("a span has no proper times")
         return batch
 
@@ -144,35 +122,32 @@ class Rows:
 
     def take(self, batch: Batch) -> None:
         """Appends what is of use in the entries."""
-        entries, cats = batch.entries, batch.cats
-        names = np.fromiter(
-            map(self.names.__getitem__, [entry.name for entry in entries]), np.int32, len(entries)
-        )
-        roles = np.frombuffer(bytes(self.names.roles), dtype=np.uint8)[names]
+        keys = self.keys
+        cats, roles = keys.cat(batch.keys), keys.role(batch.keys)
+        names, threads = keys.name(batch.keys), keys.thread(batch.keys)
         modules = (cats == Cat.PYTHON) & (roles == Role.MODULE)
-        spans = (cats >= Cat.OP) & (cats < Cat.SYNC) & (cats != Cat.PYTHON)
-        kept = np.flatnonzero(spans | (modules & batch.usable()))
-        self.contexts_lost += int((modules & ~batch.usable()).sum())
-        pairs = zip([entry.pid for entry in entries], [entry.tid for entry in entries], strict=True)
-        threads = np.fromiter(map(self.threads.__getitem__, pairs), np.int32, len(entries))
+        lost = modules & ~batch.usable()
+        kept = np.flatnonzero((_SPANS[cats] & (cats != Cat.SYNC)) | (modules & ~lost))
+        self.contexts_lost += int(lost.sum())
         self._add("cat", cats[kept])
+        self._add("role", roles[kept])
         self._add("name", names[kept])
         self._add("thread", threads[kept])
         self._add("start", batch.start_ns[kept])
         self._add("duration", ns_of_doubles(batch.duration_us[kept]))
-        self._take_ops(batch, kept)
-        self._take_device(batch, kept)
-        self._take_talks(batch, kept, roles)
-        self._take_memory(batch)
-        self._take_rest(batch, names, threads)
+        self._take_ops(batch, kept, cats[kept])
+        self._take_device(batch, kept, cats[kept])
+        self._take_talks(batch, kept, cats[kept], roles[kept])
+        self._take_memory(batch, cats)
+        self._take_rest(batch, cats, names, threads)
         self.count += len(kept)
-        self.entries += len(entries)
+        self.entries += len(batch)
 
     def _add(self, column: str, part: npt.NDArray[np.generic]) -> None:
         self.columns[column].add(part)
 
-    def _take_ops(self, batch: Batch, kept: npt.NDArray[np.int64]) -> None:
-        ops = (batch.cats[kept] == Cat.OP) | (batch.cats[kept] == Cat.MARK)
+    def _take_ops(self, batch: Batch, kept: I64, cats: U8) -> None:
+        ops = (cats == Cat.OP) | (cats == Cat.MARK)
         at: list[int] = kept[ops].tolist()
         args = args_of([batch.entries[i].args for i in at], OpArgs)
         self._add("external", whole_numbers([arg.external for arg in args]))
@@ -183,8 +158,7 @@ class Rows:
             endless = np.array([end is False or end == "false" for end in ended], dtype=np.bool_)
             self._add("unfinished", self.count + np.flatnonzero(ops)[endless])
 
-    def _take_device(self, batch: Batch, kept: npt.NDArray[np.int64]) -> None:
-        cats = batch.cats[kept]
+    def _take_device(self, batch: Batch, kept: I64, cats: U8) -> None:
         calls: list[int] = kept[cats == Cat.RUNTIME].tolist()
         if calls:
             called = args_of([batch.entries[i].args for i in calls], CallArgs)
@@ -196,36 +170,35 @@ class Rows:
             self._add("origin", whole_numbers([arg.external for arg in args]))
             self._add("size_bytes", whole_numbers([arg.bytes for arg in args]))
 
-    def _take_talks(self, batch: Batch, kept: npt.NDArray[np.int64], roles: U8) -> None:
-        cats, own = batch.cats[kept], roles[kept]
-        talking = _TALKING_OPS[own] & (cats < Cat.PYTHON)
-        talking |= (own == Role.TALKING) & (cats == Cat.KERNEL)
+    def _take_talks(self, batch: Batch, kept: I64, cats: U8, roles: U8) -> None:
+        talking = _TALKING_OPS[roles] & (cats < Cat.PYTHON)
+        talking |= (roles == Role.TALKING) & (cats == Cat.KERNEL)
         at = np.flatnonzero(talking)
         sources: list[int] = kept[at].tolist()
         told = args_of([batch.entries[i].args for i in sources], TalkArgs)
-        for row, i, kind, args in zip(at.tolist(), sources, own[at].tolist(), told, strict=True):
+        for row, i, kind, args in zip(at.tolist(), sources, roles[at].tolist(), told, strict=True):
             self.talks.add(self.count + row, batch.entries[i].name, kind, args)
 
-    def _take_rest(self, batch: Batch, names: I32, threads: I32) -> None:
+    def _take_rest(self, batch: Batch, cats: U8, names: I32, threads: I32) -> None:
         """What is rare: entries that are no spans, and spans of unknown categories."""
-        titles = (batch.cats == Cat.META) & (names == self.names["thread_name"])
+        titles = (cats == Cat.META) & (names == self.keys.names.get("thread_name", -1))
         for i in np.flatnonzero(titles).tolist():
             title = text_of(args_of([batch.entries[i].args], MetaArgs)[0].name)
             self.titles.setdefault(int(threads[i]), title.strip())  # later ones repeat
-        for i in np.flatnonzero(_RARE[batch.cats]).tolist():
+        for i in np.flatnonzero(_RARE[cats]).tolist():
             entry, thread, start = batch.entries[i], int(threads[i]), int(batch.start_ns[i])
-            if batch.cats[i] == Cat.SYNC:
+            if cats[i] == Cat.SYNC:
                 arg = args_of([entry.args], SyncArgs)[0]
                 ids = whole_numbers([arg.correlation, arg.waited, arg.recorded]).tolist()
                 self.syncs.append(Sync(entry.name, thread, start, *ids))
-            elif batch.cats[i] == Cat.FOREIGN:
+            elif cats[i] == Cat.FOREIGN:
                 self.foreign[entry.cat] += 1
             else:
-                forward = bool(batch.cats[i] == Cat.FLOW_FROM)
+                forward = bool(cats[i] == Cat.FLOW_FROM)
                 self.flows.append(Flow(entry.id, thread, start, forward))
 
-    def _take_memory(self, batch: Batch) -> None:
-        at = np.flatnonzero(batch.cats == Cat.MEMORY).tolist()
+    def _take_memory(self, batch: Batch, cats: U8) -> None:
+        at = np.flatnonzero(cats == Cat.MEMORY).tolist()
         raws = [batch.entries[i].args for i in at if batch.entries[i].name == "[memory]"]
         if raws:
             args = args_of(raws, MemoryArgs)

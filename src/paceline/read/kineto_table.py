@@ -53,9 +53,8 @@ def table(rows: Rows, base_ns: int) -> Table:
     rows.syncs = [sync._replace(start_ns=sync.start_ns + base_ns) for sync in rows.syncs]
     return Table(
         **columns,
-        role=np.frombuffer(bytes(rows.names.roles), dtype=np.uint8)[columns["name"]],
         ops=np.flatnonzero((cat == Cat.OP) | (cat == Cat.MARK)),
         calls=np.flatnonzero(cat == Cat.RUNTIME),
         device=np.flatnonzero(cat >= Cat.KERNEL),
-        names=tuple(rows.names),
+        names=tuple(rows.keys.names),
     )

@@ -17,11 +17,12 @@ from paceline.model import F64, I64
 EXACT_US = 2.0**43  # below, half a unit in the last place is 2^-11 µs = 0.488 ns
 LATEST_NS = 7_258_118_400_000_000_000  # the year 2200
 _LATEST_US = LATEST_NS // 1000
-_THREE_DECIMALS = re.compile(rb"(?:[0-6]?\d{1,15}\.\d{3} )*")
+# possessive, so that one number of another kind ends the search at once; up to 6.9e15 µs
+_THREE_DECIMALS = re.compile(rb"(?:(?:\d{1,15}+|[0-6]\d{15}+)\.\d{3} )*+")
 
 
 def ns_of_doubles(us: F64) -> I64:
-    """Nanoseconds of microseconds below EXACT_US; NaN becomes -1.
+    """Nanoseconds of microseconds below EXACT_US (either side of 0); NaN becomes -1.
 
     The whole part is split off first (exactly), since 1000 * us would round a second time.
     """

@@ -31,7 +31,7 @@ def trace_of(rows: Rows, head: Head, source: Source, notes: tuple[Note, ...]) ->
     own = _dated(rows, head, source)
     for name, members in head.groups().items():
         rows.talks.know(name, members)
-    context = contexts(own, rows.talks, len(rows.threads))
+    context = contexts(own, rows.talks, len(rows.keys.threads))
     launch, gloo, busy = launches(own), started(own, rows.talks), gloo_threads(own, rows.titles)
     are = spans(own, context, launch, gloo, busy)
     talk = said(own, rows.talks, context, launch, kind=are.kind, group=head.only_group())
@@ -39,7 +39,9 @@ def trace_of(rows: Rows, head: Head, source: Source, notes: tuple[Note, ...]) ->
     event = np.flatnonzero(are.kind != NO_EVENT)
     waits, awaited = _between_events(edges(own, rows, launch, gloo), event, len(own))
     away = (own.role[talk.row] == Role.GLOO) & ~np.isin(own.thread[talk.row], busy)
-    lane, titles = lanes(own, tuple(rows.threads), rows.titles, (talk.row[away], talk.kind[away]))
+    lane, titles = lanes(
+        own, tuple(rows.keys.threads), rows.titles, (talk.row[away], talk.kind[away])
+    )
     lane, lane_names = _used(lane[event], titles)
     layer, layers = _used(are.layer[event], context.layers)
     named = own.name.copy()
@@ -140,5 +142,5 @@ def _between_events(found: Edges, event: I64, count: int) -> Edges:
 def _device(own: Table, rows: Rows) -> int | None:
     """The number of the device that did most."""
     threads = np.bincount(own.thread[own.device])
-    used = tuple(rows.threads)[int(threads.argmax())][0] if len(threads) else None
+    used = tuple(rows.keys.threads)[int(threads.argmax())][0] if len(threads) else None
     return used if isinstance(used, int) else None

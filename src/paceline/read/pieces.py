@@ -135,7 +135,8 @@ class Pieces(Generic[Batch]):
 
     def _proven(self, cut: int) -> Batch | None:
         """The batch up to `cut`, None if what lies there does not decode as whole elements."""
-        piece = b"[" + self._cursor.data[self._cursor.at : cut] + b"]"
+        inside = memoryview(self._cursor.data)[self._cursor.at : cut]
+        piece = b"".join((b"[", inside, b"]"))
         if deeper_than(piece, self._depth + 1):
             raise self._cursor.too_deep()
         try:
