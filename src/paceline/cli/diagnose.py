@@ -23,6 +23,12 @@ from paceline.cli.waiting import waiting
 @click.option(
     "--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page to look at."
 )
+@click.option(
+    "--perfetto",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write a step, measured and simulated, for the Perfetto viewer.",
+)
 @capped
 @reporting("report")
 @click.pass_context
@@ -41,6 +47,7 @@ def show(
     cluster: Path | None,
     fail_if: tuple[str, ...],
     html: Path | None,
+    perfetto: Path | None,
     format: str,
     output: Path | None,
     max_bytes: str | None,
@@ -60,6 +67,9 @@ def show(
             model.save(report, output)
         if html is not None:
             write.report_file(report, profile, html)
+        if perfetto is not None:
+            steps = diagnose.median_step(profile)
+            write.perfetto(profile.graph, steps, perfetto)
         text = write.report(report, format=format, look=look())
     click.echo(text, nl=False)
     for gate in broken:

@@ -10,6 +10,7 @@ from paceline.diagnose.asked import CODES, QUESTIONS, explained, failed, report
 from paceline.diagnose.code import Code
 from paceline.diagnose.compare import compared
 from paceline.diagnose.gate import regressed
+from paceline.diagnose.typical import median_step
 from paceline.diagnose.whatif import WhatIfs, whatif
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "compared",
     "explained",
     "failed",
+    "median_step",
     "regressed",
     "report",
     "whatif",

@@ -155,8 +155,8 @@ def _fair(
     found = messages(graph, duration)
     slow = cured(found, duration, found.shift > 0)
     return (
-        np.maximum(slow - longer - outliers(duration, step_ns) * own, 0),
-        np.maximum(lead - gap - outliers(lead, step_ns) * later, 0),
+        np.maximum(slow - longer - outliers(duration, graph.work, step_ns) * own, 0),
+        np.maximum(lead - gap - outliers(lead, graph.work, step_ns) * later, 0),
     )
 
 

@@ -3,13 +3,22 @@
 import numpy as np
 import numpy.typing as npt
 
-from paceline.diagnose.peers import columnwise_median
+from paceline.diagnose.peers import columnwise_median, median_of_others
 
 F64 = npt.NDArray[np.float64]
+I32 = npt.NDArray[np.int32]
 LEAST = 0.015  # of a step: a shorter outlier is noise
+CALM = 0.2  # share of the steps in which an op at least runs undisturbed
 
 
-def outliers(values: F64, step_ns: float) -> F64:
-    """What entries exceed their op's usual by, where that is a standstill; else 0."""
-    beyond = values - columnwise_median(values)
+def outliers(values: F64, work: I32, step_ns: float) -> F64:
+    """What entries exceed their op's usual by, where that is a standstill; else 0.
+
+    Usual is the median, unless peers and an op's own calm steps agree that it is disturbed more
+    often than not.
+    """
+    median = columnwise_median(values)
+    calm = np.quantile(values, CALM, axis=0)
+    usual = np.minimum(median, np.maximum(calm, median_of_others(median, work)))
+    beyond = values - usual
     return np.where(beyond > LEAST * step_ns, beyond, 0.0)

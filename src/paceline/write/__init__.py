@@ -9,6 +9,16 @@ a page of its own. `whatif` shows what edits would give.
 from paceline.write.native import traces
 from paceline.write.page import Look
 from paceline.write.pages import comparison, inspection, report, whatif
+from paceline.write.perfetto import perfetto
 from paceline.write.report_html import report_file
 
-__all__ = ["Look", "comparison", "inspection", "report", "report_file", "traces", "whatif"]
+__all__ = [
+    "Look",
+    "comparison",
+    "inspection",
+    "perfetto",
+    "report",
+    "report_file",
+    "traces",
+    "whatif",
+]

@@ -72,6 +72,8 @@ def test_exposed_transfer_is_said_of_the_job() -> None:
 
 
 def test_launch_bound_is_said_of_the_job() -> None:
-    found = report(Shape(workers=4, steps=12, kernel_ms=0.05, launch_us=200), None)
+    found = report(
+        Shape(workers=4, steps=12, kernel_ms=0.05, launch_us=200, bucket_bytes=10_000), None
+    )
     assert "PL301" in [finding.code for finding in found.findings]
     assert blamed(found) == []
