@@ -24,7 +24,7 @@ class Bars:
     slope_ns: F64
 
 
-def bars(observed: Observed, fit: Fit, span: F64) -> Bars:
+def bars(observed: Observed, fit: Fit, span: F64, grain_ns: float) -> Bars:
     """The bars of all units against unit 0; infinite where too little was observed."""
     count = len(span)
     middle, slope = np.full((2, count), np.inf)
@@ -33,6 +33,8 @@ def bars(observed: Observed, fit: Fit, span: F64) -> Bars:
         if len(part):
             unit = int(observed.unit[part[0]])
             middle[unit], slope[unit] = _variances(observed, fit, part, float(span[unit]))
+    # what whole microseconds hide is the same whenever the same thing happens
+    middle += (1.96 * grain_ns / 2) ** 2
     along = _along_path(observed, count, np.stack([middle, slope], axis=1))
     return Bars(np.sqrt(along[:, 0]), np.minimum(np.sqrt(along[:, 1]), 2 * PRIOR * span))
 

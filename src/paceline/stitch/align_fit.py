@@ -25,6 +25,7 @@ _REPAIRS = 3
 _MOST_ROWS = 400_000  # of collectives; more cost time and tell nothing new
 _MOST_JUMPS = 6
 _GRAIN_NS = 1.0
+_SAMPLE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ def fitted(evidence: Evidence) -> Fitted:
     free = (tied, tied)
     rows, fit = _rounds(evidence, Corrections(scale, *np.zeros((2, len(units)))), free)
     rows, fit, jumps = _without_jumps(rows, fit, scale.span, free)
-    own = bars(rows, fit, scale.span)
+    grain = _grain_ns(evidence)
+    own = bars(rows, fit, scale.span, grain)
     drifting = tied & (np.abs(fit.q) > own.slope_ns)
     given_up = np.where(drifting, 0.0, fit.q)
     fit = solved(rows, scale.span, tied, drifting)
@@ -68,7 +70,7 @@ def fitted(evidence: Evidence) -> Fitted:
     bar = bar + np.abs(moved.p - known.p) + np.abs(moved.q - known.q) / 2
     if not (pairs.late_ns > _GRAIN_NS).any():
         slope = np.where(np.isfinite(own.slope_ns), own.slope_ns, 0.0)
-        room = room_ns(len(units), pairs) + 2 * _grain_ns(evidence) + slope
+        room = room_ns(len(units), pairs) + 2 * grain + slope
         bar = np.minimum(bar, room)
     explained = bar[pairs.before] + bar[pairs.after] + _GRAIN_NS
     early = pairs.rows(np.flatnonzero(pairs.late_ns > explained))
@@ -127,9 +129,13 @@ def _at_least_once(evidence: Evidence, bar: F64) -> F64:
 
 
 def _grain_ns(evidence: Evidence) -> int:
-    """What all times are multiples of: some tools write whole microseconds."""
-    ends = np.concatenate([evidence.meets.end_ns, evidence.orders.after_ns])[:10_000]
-    return int(np.gcd.reduce(np.diff(ends))) if len(ends) > 1 else 0
+    """What all times are multiples of, up to the whole microseconds that some tools write."""
+    units, meets, orders = evidence.units, evidence.meets, evidence.orders
+    first_ns = units.start_ns[units.of_trace]
+    since = np.concatenate([
+        meets.end_ns - first_ns[meets.trace], orders.after_ns - first_ns[orders.after]
+    ])  # fmt: skip
+    return min(int(np.gcd.reduce(since[:_SAMPLE])), 1000) if len(since) else 0
 
 
 def _residual(rows: Observed, fit: Fit) -> float | None:

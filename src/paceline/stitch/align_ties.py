@@ -113,7 +113,8 @@ def orders(traces: Sequence[Trace], matches: Matches) -> Orders:
     kind = _kinds(traces, matches, rows[:, 0])
     send = np.where(kind == Kind.SEND, rows[:, 0], rows[:, 1])
     receive = np.where(kind == Kind.SEND, rows[:, 1], rows[:, 0])
-    start, sent, _, _ = _times(traces, matches, send)
+    _, sent, _, _ = _times(traces, matches, send)
+    start = _issued(traces, matches, send)
     _, end, _, _ = _times(traces, matches, receive)
     before, after = matches.trace[send].astype(np.int64), matches.trace[receive].astype(np.int64)
     kept = (start != UNKNOWN) & (end != UNKNOWN) & (before != after)
@@ -127,6 +128,31 @@ def orders(traces: Sequence[Trace], matches: Matches) -> Orders:
         after_ns=table[:, 3],
         sent_ns=table[:, 4],
     )
+
+
+def _issued(traces: Sequence[Trace], matches: Matches, rows: I64) -> I64:
+    """When each send began at the earliest.
+
+    Some spans of sends begin after the data has left (gloo's, by up to a time slice of the
+    scheduler); what the send is after, and was still running then, is what sent it.
+    """
+    out = np.full(len(rows), UNKNOWN)
+    of_trace = runs(matches.trace[rows].astype(np.int64))
+    for part in np.split(of_trace.order, of_trace.first[1:-1]):
+        if not len(part):
+            continue
+        trace = traces[int(matches.trace[rows[part[0]]])]
+        event = matches.event[rows[part]]
+        count = trace.after_from[event + 1] - trace.after_from[event]
+        at = np.repeat(np.arange(len(event)), count)
+        edge = np.repeat(trace.after_from[event], count) + occurrence(at)
+        own = trace.after_worker[edge] == trace.worker
+        at, issuer = at[own], trace.after_index[edge[own]]
+        start, begun = trace.start_ns[event], trace.start_ns[issuer]
+        running = (begun != UNKNOWN) & (begun <= start[at]) & (ends_of(trace)[issuer] >= start[at])
+        np.minimum.at(start, at[running], begun[running])
+        out[part] = start
+    return out
 
 
 def _kinds(traces: Sequence[Trace], matches: Matches, rows: I64) -> I64:
