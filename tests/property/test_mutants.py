@@ -26,6 +26,7 @@ def test_seeds_are_good_files(name: str, tmp_path):
 
 
 def test_every_format_has_seeds():
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
     saved = {f"saved {name}" for name in NOUNS}
     people = {"cluster", "cluster tables", "job", "goal", "history"}
     assert {format.NAME for format in read.FORMATS} | saved | people == set(formats())

@@ -13,10 +13,11 @@ import numpy as np
 
 from paceline.model import F64, I32, I64, InputError, show_bytes
 from paceline.read.opened import Opened
+from paceline.read.parquet_counts import values_promised
 
 MAGIC = b"PAR1"
 _BATCH = 1 << 16  # rows
-_FOOTER = 1 << 22  # bytes of a footer in which names are looked for
+_FOOTER = 1 << 24  # bytes; longer ones are not looked into
 _SMALL = 1 << 24  # bytes that any file may ask for, however well it is packed
 
 
@@ -30,10 +31,10 @@ def footer(opened: Opened) -> bytes:
             file.seek(max(0, size - 8))
             last = file.read(8)
             length = int.from_bytes(last[:4], "little")
-            if last[4:] != MAGIC or length + 12 > size:
+            if last[4:] != MAGIC or length + 12 > size or length > _FOOTER:
                 return b""
             file.seek(size - 8 - length)
-            return file.read(min(length, _FOOTER))
+            return file.read(length)
     except OSError:
         return b""
 
@@ -167,11 +168,10 @@ class ParquetTable:
     def _check_size(self, meta: Any) -> None:
         caps = self.opened.caps
         groups = [meta.row_group(at) for at in range(meta.num_row_groups)]
-        chunks = [group.column(at) for group in groups for at in range(group.num_columns)]
         stored = self.opened.path.stat().st_size
         made = max(
             sum(group.total_byte_size for group in groups),
-            8 * sum(chunk.num_values for chunk in chunks),
+            8 * values_promised(footer(self.opened)),
             8 * meta.num_rows * meta.num_columns,
         )
         bomb = made > _SMALL and made > caps.ratio * stored
