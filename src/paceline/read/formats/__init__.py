@@ -11,6 +11,7 @@ from typing import Protocol
 from paceline.model import Trace
 from paceline.read.formats import (
     flight_recorder,
+    horovod,
     kineto,
     native_lines,
     native_parquet,
@@ -38,5 +39,6 @@ FORMATS: tuple[Format, ...] = (
     native_parquet,
     pipeline_ops,
     flight_recorder,
+    horovod,
     kineto,
 )
