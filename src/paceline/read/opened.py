@@ -37,6 +37,8 @@ class Opened:
         self.path = Path(path)
         self.caps = caps
         self.head = b""
+        if self.path.exists() and not self.path.is_file():  # a pipe would be waited for
+            raise InputError("is not a regular file.", where=self.path, cure="Check the path.")
         self._digest: str | None = None
         for block in self.blocks(HEAD, partial=True):
             self.head += block

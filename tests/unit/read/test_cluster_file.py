@@ -1,6 +1,7 @@
 """cluster.yaml: what the golden files do not show."""
 
 import gzip
+import os
 import time
 from pathlib import Path
 
@@ -42,9 +43,11 @@ def test_a_path_may_be_text(tmp_path: Path):
     assert cluster(str(tmp_path / "c.json")) == SAVED
 
 
-def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path):
-    with pytest.raises(InputError, match="cannot be read"):
-        cluster(tmp_path)
+def test_only_files_are_read(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")  # reading it would wait for ever
+    for place in (".", "pipe"):
+        with pytest.raises(InputError, match="is not a regular file"):
+            cluster(tmp_path / place)
     with pytest.raises(InputError, match="cannot be read"):
         cluster(tmp_path / "missing.yaml")
 
