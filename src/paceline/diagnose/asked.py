@@ -10,6 +10,7 @@ from paceline.diagnose.path import path_parts
 from paceline.diagnose.questions import (
     communication,
     fidelity,
+    hang,
     host,
     imbalance,
     link,
@@ -19,9 +20,10 @@ from paceline.diagnose.questions import (
 )
 from paceline.diagnose.questions import input as loading
 from paceline.diagnose.waits import waits
-from paceline.model import Cluster, Finding, InputError, ModelError, Profile, Report
+from paceline.model import Cause, Cluster, Finding, InputError, ModelError, Profile, Report
 
 QUESTIONS = (
+    hang,
     straggler,
     standstill,
     link,
@@ -37,6 +39,8 @@ CODES: tuple[Code, ...] = tuple(code for question in QUESTIONS for code in quest
 
 def report(profile: Profile, cluster: Cluster | None = None) -> Report:
     """All findings by cost, and what was checked."""
+    if not profile.measured and profile.stuck:
+        return _hanging(profile)
     if not profile.measured:
         raise ModelError(
             "the profile holds no measured step.",
@@ -68,6 +72,21 @@ def report(profile: Profile, cluster: Cluster | None = None) -> Report:
     )
 
 
+def _hanging(profile: Profile) -> Report:
+    """The report on a run that hung before its first whole step."""
+    return Report(
+        findings=tuple(hang.asked(profile)),
+        checked=(hang.NAME,),
+        step_ns=(0.0, 0.0, 0.0),
+        workers=len(profile.workers),
+        missing_workers=profile.missing_workers,
+        events=profile.events,
+        alignment=profile.alignment,
+        residual_ns=profile.residual_ns,
+        sources=profile.sources,
+    )
+
+
 def failed(report: Report, text: str) -> bool:
     """True if the report does not pass the gate, like `straggler>5%`."""
     return gate.failed(report, text, {question.NAME: question.CODES for question in QUESTIONS})
@@ -85,8 +104,9 @@ def explained(code: str) -> Code:
 
 
 def _ordered(findings: list[Finding]) -> tuple[Finding, ...]:
+    """Hangs first: nothing else matters before; then by cost, those without one last."""
     return tuple(
-        sorted(findings, key=lambda found: -found.cost_ns if found.cost_ns is not None else 0.0)
+        sorted(findings, key=lambda found: (found.cause is not Cause.HANG, -(found.cost_ns or 0.0)))
     )
 
 

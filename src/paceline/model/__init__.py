@@ -38,6 +38,7 @@ from paceline.model.profile import (
     ProfiledWorker,
     Spread,
     Spreads,
+    Stuck,
 )
 from paceline.model.report import (
     Bill,
@@ -175,6 +176,7 @@ __all__ = [
     "Spread",
     "Spreads",
     "Stop",
+    "Stuck",
     "Table",
     "Target",
     "Tick",

@@ -84,6 +84,20 @@ class Alignment(msgspec.Struct, frozen=True, kw_only=True):
     drift_error_ppm: float | None = None
 
 
+class Stuck(msgspec.Struct, frozen=True, kw_only=True):
+    """A collective that some workers entered and never left.
+
+    `absent` are members that never entered it; `instead` says in words what each of them did last.
+    """
+
+    group: str | None
+    sequence: int | None
+    name: str
+    entered: tuple[int, ...]
+    absent: tuple[int, ...]
+    instead: tuple[str, ...]
+
+
 class Matching(msgspec.Struct, frozen=True, kw_only=True):
     """How many events of a kind found their counterparts, over all steps; by which key."""
 
@@ -129,5 +143,6 @@ class Profile:
     matching: tuple[Matching, ...]
     noise: Noise
     events: int
+    stuck: tuple[Stuck, ...] = ()
     notes: tuple[Note, ...] = ()
     sources: tuple[Source, ...] = ()
