@@ -35,17 +35,19 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
 
 def _under(root: Path) -> list[Path]:
     files: list[Path] = []
-    seen: set[tuple[int, int]] = set()
+    seen = {_mark(root)}
     waiting = [(root, 0)]
     while waiting:
         folder, depth = waiting.pop()
         for entry in _entries(folder):
+            path = Path(entry.path)
             if entry.name.startswith("."):
                 continue
-            if entry.is_file():
-                files.append(Path(entry.path))
-            elif entry.is_dir() and depth < DEEPEST and _first_visit(entry, seen):
-                waiting.append((Path(entry.path), depth + 1))
+            if path.is_file():
+                files.append(path)
+            elif path.is_dir() and depth < DEEPEST and (mark := _mark(path)) not in seen:
+                seen.add(mark)
+                waiting.append((path, depth + 1))
         if len(files) > MOST_FILES:
             raise InputError(
                 f"holds more than {MOST_FILES:,} files.",
@@ -68,9 +70,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         ) from error
 
 
-def _first_visit(entry: os.DirEntry[str], seen: set[tuple[int, int]]) -> bool:
-    status = entry.stat()
-    mark = (status.st_dev, status.st_ino)
-    fresh = mark not in seen
-    seen.add(mark)
-    return fresh
+def _mark(folder: Path) -> tuple[int, int]:
+    """What a folder is known by, whatever links lead to it."""
+    status = folder.stat()
+    return status.st_dev, status.st_ino

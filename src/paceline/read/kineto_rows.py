@@ -98,12 +98,12 @@ class Rows:
         """Forgets everything."""
         self.keys, self.talks = Keys(), Talks()
         self.columns = {name: Column(dtype) for name, dtype in _ROWS.items()}
-        self.count = self.entries = self.contexts_lost = 0
+        self.count = self.entries = self.contexts_lost = self.latest_ns = 0
         self.titles: dict[int, str] = {}
         self.flows: list[Flow] = []
         self.syncs: list[Sync] = []
         self.foreign: Counter[str] = Counter()
-        self.peak_bytes = {"host": -1, "device": -1}
+        self._peaks = {"host": -1, "device": -1}
         self.repair = Repair(self._path, self.keys)
         self._exact = False
 
@@ -140,6 +140,7 @@ class Rows:
         self._take_talks(batch, kept, cats[kept], roles[kept])
         self._take_memory(batch, cats)
         self._take_rest(batch, cats, names, threads)
+        self.latest_ns = max(self.latest_ns, int(batch.start_ns[kept].max(initial=0)))
         self.count += len(kept)
         self.entries += len(batch)
 
@@ -205,7 +206,11 @@ class Rows:
             totals = whole_numbers([arg.total for arg in args])
             on_host = whole_numbers([arg.device for arg in args]) == 0
             for place, own in (("host", totals[on_host]), ("device", totals[~on_host])):
-                self.peak_bytes[place] = max(self.peak_bytes[place], int(own.max(initial=-1)))
+                self._peaks[place] = max(self._peaks[place], int(own.max(initial=-1)))
+
+    def peak_bytes(self) -> int:
+        """The most memory ever allocated on the device, or else on the host; -1 if not told."""
+        return self._peaks["device"] if self._peaks["device"] >= 0 else self._peaks["host"]
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """A finished column; to be asked for once."""

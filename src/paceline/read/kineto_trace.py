@@ -63,7 +63,7 @@ def trace_of(rows: Rows, head: Head, source: Source, notes: tuple[Note, ...]) ->
         layers=layers,
         groups=rows.talks.groups(),
         algorithms=talk.algorithms,
-        facts=head.facts(_device(own, rows), max(rows.peak_bytes.values())),
+        facts=head.facts(_device(own, rows), rows.peak_bytes()),
         norms=no_norms(),
         notes=notes,
         sources=(source,),
@@ -71,15 +71,15 @@ def trace_of(rows: Rows, head: Head, source: Source, notes: tuple[Note, ...]) ->
 
 
 def _dated(rows: Rows, head: Head, source: Source) -> Table:
-    own = table(rows, head.base_ns() or 0)
-    if int(own.start.max(initial=0)) > LATEST_NS:
+    base_ns = head.base_ns() or 0
+    if rows.latest_ns + base_ns > LATEST_NS:
         raise InputError(
             "has events after the year 2200.",
             where=source.path,
             expected="baseTimeNanoseconds and ts must add up to a time.",
             cure="Record it again.",
         )
-    return own
+    return table(rows, base_ns)
 
 
 def _columns(own: Table, are: Spans, talk: Said, event: I64) -> dict[str, Any]:

@@ -81,8 +81,6 @@ def traces(
 
 def _traces_of(path: Path, caps: Caps) -> tuple[Trace, ...] | None:
     """The traces of a file, None if no format claims it."""
-    if path.exists() and not path.is_file():
-        raise InputError("is not a regular file.", where=path, cure="Name a trace file.")
     opened = Opened(path, caps)
     for format in FORMATS:
         if format.sniff(opened):

@@ -26,7 +26,7 @@ def refuse_twins(placed: Sequence[tuple[Path, Trace]]) -> None:
     for (worker, _), windows in by_worker.items():
         windows.sort(key=lambda window: window[:2])
         for before, after in pairwise(windows):
-            if after[0] < before[1]:
+            if after[0] < before[1] or after[0] == before[0]:
                 raise InputError(
                     f"worker {worker} is here twice: also in {before[2]}.",
                     where=after[2],
