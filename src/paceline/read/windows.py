@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from paceline.model import UNKNOWN, InputError, Trace
+from paceline.model import InputError, Trace
 
-SINGLE = ("kineto",)  # tools that write all of a worker's events of one time into one file
+SINGLE = ("kineto",)  # tools that date all events and write those of one time into one file
 
 
 def refuse_twins(placed: Sequence[tuple[Path, Trace]]) -> None:
@@ -36,7 +36,4 @@ def refuse_twins(placed: Sequence[tuple[Path, Trace]]) -> None:
 
 
 def _span(trace: Trace) -> tuple[int, int]:
-    starts = trace.start_ns[trace.start_ns != UNKNOWN]
-    if not len(starts):
-        return 0, 0
-    return int(np.min(starts)), int(np.max(starts))
+    return int(np.min(trace.start_ns)), int(np.max(trace.start_ns))

@@ -122,6 +122,7 @@ def test_no_events_is_an_error(tmp_path: Path):
         (op("x", dur='"long"'), 'event 1 "x" (byte {at}) lasts long µs.'),
         (op("x", dur="1e300"), 'event 1 "x" (byte {at}) lasts 1E+300 µs.'),
         (op("x", dur="9" * 30), 'event 1 "x" (byte {at}) lasts ' + "9" * 30),
+        (op("x", dur="9" * 400), 'event 1 "x" (byte {at}) lasts ' + "9" * 30),
         (op("x", dur="9000000000000"), 'event 1 "x" (byte {at}) lasts 9000000000000 µs.'),
         (op("x", dur="NaN"), 'event 1 "x" (byte {at}) lasts nan µs.'),
         (op("x", ts="-5"), 'event 1 "x" (byte {at}) starts at -5 µs.'),
@@ -231,6 +232,7 @@ def test_base_and_time_beyond_the_year_2200(tmp_path: Path):
         ({"distributedInfo": [1]}, (None, None, None)),
         ({"host_name": "m7"}, (None, None, "m7")),
         ({"host_name": 7}, (None, None, "7")),
+        ({"host_name": "a\ud800"}, (None, None, "a?")),
         ({}, (None, None, None)),
     ],
 )
@@ -296,3 +298,10 @@ def test_a_depth_bomb_is_refused(tmp_path: Path):
 def test_escapes_in_keys_and_names(tmp_path: Path):
     content = text(op('q\\"{[\\\\')).replace('"name"', '"\\u006eame"')
     assert parsed(tmp_path, content).event(0).name == 'q"{[\\'
+
+
+def test_values_beside_the_events_that_are_no_json(tmp_path: Path):
+    trace = parsed(
+        tmp_path, text(op(), head='"host_name": [1 2], "distributedInfo": {"rank": -}, ')
+    )
+    assert trace.facts.machine is None

@@ -242,3 +242,17 @@ def test_one_endless_value_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
             read(tmp_path, text)
     many = ",".join(f'"a": "{"x" * 1000}"' for _ in range(3000))
     read(tmp_path, "{" + many + "}")  # the last one wins, so they do not add up
+
+
+def test_nesting_that_is_allowed_and_still_too_deep_for_the_decoder(tmp_path: Path) -> None:
+    bomb = "[" * 50_000 + "]" * 50_000
+    with pytest.raises(InputError, match="deeper than 1000000 levels"):
+        read(tmp_path, '{"items": [{"n": 1, "x": ' + bomb + "}]}", Caps(depth=1_000_000))
+
+
+def test_an_array_in_which_nothing_looks_like_a_cut(tmp_path: Path, piece: int) -> None:
+    inner = ",".join(f'{{"y": {n}}}' for n in range(200))  # braces that begin no element
+    text = '{"items": [' + ",".join(f'{{"n": {n}, "x": [0, {inner}]}}' for n in range(9)) + "]}"
+    assert read(tmp_path, text.replace("}, {", "} , {"))[0].found == list(range(9))
+    numbers = '{"items": [' + ",".join(["5"] * 3000) + "]}"
+    assert read(tmp_path, numbers)[0].found == [-1] * 3000
