@@ -203,8 +203,8 @@ def replayed(graph: Graph, times: Times) -> Timeline:
 
 
 def step_ns(graph: Graph, times: Times) -> int:
-    """The length of the step from 0 on."""
-    return int(replayed(graph, times).end_ns.max(initial=0))
+    """The length of the step, from its first start to its last end."""
+    return replayed(graph, times).step_ns
 
 
 def star(machines: Iterable[str], bytes_per_s: float = 1e9, latency_ns: int = 1000) -> Cluster:

@@ -9,9 +9,19 @@ import numpy.typing as npt
 
 from paceline.model import I32, I64, Graph, ModelError
 from paceline.rewrite.ragged import gathered, ragged, rows_of
-from paceline.rewrite.state import devices, talks
+from paceline.rewrite.state import awaits_nothing, devices, talks
 
 Pairs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+
+def leads_once_free(before: Graph, graph: Graph, lead_ns: I64) -> I64:
+    """Leads when communication hesitates no more; nothing begins before the step did.
+
+    What waits for nothing any more would else begin at 0, and the step would seem longer.
+    """
+    talk, now, then = talks(graph), awaits_nothing(graph), awaits_nothing(before)
+    begin = lead_ns[then].min(initial=np.iinfo(np.int64).max) if len(before) else 0
+    return np.where(talk, 0, lead_ns) + np.where(now & (talk | ~then), begin, 0)
 
 
 def free_of_talk(graph: Graph, also: Pairs | None = None) -> tuple[I64, I32]:

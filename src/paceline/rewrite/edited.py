@@ -31,6 +31,11 @@ def edited(
     state = begun(graph, times, profile, cluster)
     for module, edit in zip(modules, edits, strict=True):
         state = module.apply(state, edit)
+    flat = 0 if state.laws is None else int((state.laws.ns_per_byte == 0).sum())
+    if flat:
+        state = state.noting(
+            "flat-law", "groups whose collectives take no longer for more bytes: all latency", flat
+        )
     return Rewritten(
         graph=state.graph,
         times=state.times,

@@ -8,10 +8,9 @@ from paceline.model import F64
 from paceline.rewrite.laws import Laws
 from paceline.rewrite.link import Faster
 from paceline.rewrite.message import latency_share, messages
-from paceline.rewrite.operation import OPERATIONS
 from paceline.rewrite.select import Mask
 from paceline.rewrite.state import State
-from paceline.rewrite.transfer_law import transfers
+from paceline.rewrite.transfer_law import Transfers, transfers
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +36,24 @@ def gains(state: State, laws: Laws, links: Faster) -> Gains:
 
 def quicker(state: State, laws: Laws, links: Faster) -> Laws:
     """The laws that hold with these links."""
-    _, rate = _of_groups(state, links)
-    growth = np.repeat(np.nan_to_num(rate, nan=1.0), len(OPERATIONS))
+    found = transfers(state)
+    _, rate = _of_collectives(state, found, links)
+    row, first = np.unique(found.row, return_index=True)
+    growth = np.ones(len(laws))
+    growth[row] = np.nan_to_num(rate[first], nan=1.0)
     return Laws(latency_ns=laws.latency_ns, ns_per_byte=laws.ns_per_byte / growth)
 
 
-def _of_groups(state: State, links: Faster) -> tuple[Mask, F64]:
-    members = [*(group.members for group in state.graph.groups), None]
-    return _told([links.collective(one) for one in members])
+def _of_collectives(state: State, found: Transfers, links: Faster) -> tuple[Mask, F64]:
+    """Whether each collective uses the links, and by what its rate grows."""
+    told: dict[int | tuple[int, ...], float | None] = {}
+    gained: list[float | None] = []
+    for at, group in enumerate(state.graph.match_group[found.match].tolist()):
+        key = group if group >= 0 else found.workers_of(state.graph, at)
+        if key not in told:
+            told[key] = links.collective(found.workers_of(state.graph, at))
+        gained.append(told[key])
+    return _told(gained)
 
 
 def _told(gained: list[float | None]) -> tuple[Mask, F64]:
@@ -55,15 +64,14 @@ def _told(gained: list[float | None]) -> tuple[Mask, F64]:
 
 
 def _collectives(state: State, laws: Laws, links: Faster, out: Gains) -> None:
-    uses, rate = _of_groups(state, links)
     found = transfers(state)
-    group = found.row // len(OPERATIONS)
+    uses, rate = _of_collectives(state, found, links)
     latency = laws.latency_ns[found.row]
     with np.errstate(divide="ignore", invalid="ignore"):
         share = latency / (latency + laws.ns_per_byte[found.row] * found.size_bytes)
     share[found.size_bytes < 0] = np.nan
-    out.uses[found.members] = found.spread(uses[group])
-    out.rate[found.members] = found.spread(rate[group])
+    out.uses[found.members] = found.spread(uses)
+    out.rate[found.members] = found.spread(rate)
     out.latency[found.members] = found.spread(share)
 
 

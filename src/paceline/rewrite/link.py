@@ -44,12 +44,10 @@ class Faster:
         meets = (sender in a and receiver in b) or (sender in b and receiver in a)
         return self.factor if meets else None
 
-    def collective(self, members: Sequence[int] | None) -> float | None:
+    def collective(self, members: Sequence[int]) -> float | None:
         """By what the rate of a collective grows; UNTOLD, or None if it does not use the links."""
         if self.ends is None:
             return self.factor
-        if members is None:
-            return UNTOLD
         if self.before is not None:
             return self._gained(self._paths(members, ring=True))
         a, b = self.ends

@@ -1,5 +1,8 @@
 """The gradient all-reduces of each group, in the one order in which all its members run them.
 
+Traces that name no groups have one queue of them all, in which only neighbors with the same members
+follow each other.
+
 Ids give the order, whatever the lanes: gloo spreads the all-reduces of one group over two threads.
 Which of them may become one is a question of dependencies: two of which the second needs the
 first's result, however indirectly, never may.
@@ -31,11 +34,8 @@ class Queue:
 
 
 def gradient_all_reduces(graph: Graph) -> Mask:
-    """Which ops reduce gradients: all-reduces of a group, outside of forward."""
-    mask = all_reduces(graph) & (graph.phase != Phase.FORWARD)
-    if mask.any():
-        mask[mask] = graph.match_group[graph.match[mask]] >= 0
-    return mask
+    """Which ops reduce gradients: all-reduces outside of forward."""
+    return all_reduces(graph) & (graph.phase != Phase.FORWARD)
 
 
 def nothing_to_resize(graph: Graph, edit: Edit) -> InputError:
@@ -106,13 +106,17 @@ def levels_of(graph: Graph, queue: Queue, counted: Mask) -> I32:
 
 
 def apart(graph: Graph) -> I64:
-    """A class for each group, such that groups of one class share no worker."""
+    """A class for each group, such that groups of one class share no worker.
+
+    The last one is that of collectives without a group.
+    """
     taken: list[set[int]] = []
-    out = np.zeros(len(graph.groups), dtype=np.int64)
+    out = np.zeros(len(graph.groups) + 1, dtype=np.int64)
     for at, group in enumerate(graph.groups):
         members = set(group.members or graph.workers)
         out[at] = next((n for n, used in enumerate(taken) if used.isdisjoint(members)), len(taken))
         if out[at] == len(taken):
             taken.append(set())
         taken[int(out[at])] |= members
+    out[-1] = len(taken)
     return out

@@ -34,7 +34,7 @@ def shapes(state: State, found: Transfers) -> list[Shape]:
     counted: dict[tuple[int, ...], int] = {}
 
     def places(at: int) -> int:
-        ranks = tuple(state.graph.worker[found.members_of(at)].tolist())
+        ranks = found.workers_of(state.graph, at)
         if ranks not in counted:
             counted[ranks] = len({machine.get(rank, f"worker {rank}") for rank in ranks})
         return counted[ranks]

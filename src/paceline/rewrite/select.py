@@ -14,10 +14,11 @@ from paceline.rewrite.key import listed, nearest, whole, word
 Mask = npt.NDArray[np.bool_]
 
 
-def selected(graph: Graph, edit: Edit) -> Mask:
+def selected(graph: Graph, edit: Edit, *, of_any_kind: bool = False) -> Mask:
     """The ops that answer to all of worker=, kind= and layer= that the edit gives."""
     mask = np.ones(len(graph), dtype=bool)
-    worker, kind, layer = whole(edit, "worker"), word(edit, "kind"), word(edit, "layer")
+    worker, layer = whole(edit, "worker"), word(edit, "layer")
+    kind = None if of_any_kind else word(edit, "kind")
     if worker is not None:
         mask &= _of_worker(graph, worker, edit)
     if kind is not None:

@@ -90,6 +90,17 @@ def talks(graph: Graph) -> npt.NDArray[np.bool_]:
     return np.isin(graph.kind, TALKING)
 
 
+def awaits_nothing(graph: Graph) -> npt.NDArray[np.bool_]:
+    """Which ops are the first on their lane and after nothing: the step begins with them."""
+    first = np.full(len(graph.workers) * len(graph.lanes), len(graph), dtype=np.int64)
+    device = devices(graph)
+    backward = np.arange(len(graph))[::-1]
+    first[device[backward]] = backward
+    out = np.zeros(len(graph), dtype=bool)
+    out[first[first < len(graph)]] = True
+    return out & (np.diff(graph.after_from) == 0)
+
+
 def devices(graph: Graph) -> I64:
     """The device of each op as a small number: one for each lane of each worker."""
     ranks = np.array(sorted(graph.workers), dtype=np.int64)

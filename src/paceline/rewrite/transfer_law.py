@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from paceline.model import DECILES, F64, I64, Edit, InputError, Kind, Times
+from paceline.model import DECILES, F64, I64, Edit, Graph, InputError, Kind, Times
 from paceline.rewrite.closed_form import terms
 from paceline.rewrite.laws import Laws
 from paceline.rewrite.operation import OPERATIONS, first_op, operations
@@ -47,6 +47,10 @@ class Transfers:
         """The ops of one collective."""
         last = self.first[at + 1] if at + 1 < len(self.first) else len(self.members)
         return self.members[self.first[at] : last]
+
+    def workers_of(self, graph: Graph, at: int) -> tuple[int, ...]:
+        """The workers of one collective, by rank."""
+        return tuple(int(rank) for rank in graph.worker[self.members_of(at)])
 
     def spread(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """One value a collective, repeated for each of its members."""
@@ -115,7 +119,10 @@ def lawful(state: State) -> Laws:
 
 
 def fitted(row: I64, size_bytes: I64, duration_ns: I64, rows: int) -> tuple[F64, F64]:
-    """Latency and time per byte of each of `rows` rows, NaN where sizes are unknown or alike."""
+    """Latency and time per byte of each of `rows` rows, NaN where sizes are unknown or alike.
+
+    Neither is negative: what takes no longer for more bytes is all latency.
+    """
     known = (size_bytes >= 0) & (duration_ns >= 0)
     row, size, time = _medians(row[known], size_bytes[known], duration_ns[known])
     weight = 1.0 / np.maximum(time, 1.0) ** 2
@@ -129,11 +136,13 @@ def fitted(row: I64, size_bytes: I64, duration_ns: I64, rows: int) -> tuple[F64,
         slope = (one * xy - x * y) / (one * xx - x * x)
         level = (y - slope * x) / one
         slope = np.where(level < 0, xy / xx, slope)
+        level = np.where(slope <= 0, y / one, np.maximum(level, 0.0))
+        slope = np.maximum(slope, 0.0)
     least, most = np.full(rows, np.inf), np.zeros(rows)
     np.minimum.at(least, row, size)
     np.maximum.at(most, row, size)
-    fine = (most >= _SPREAD * least) & (most > 0) & (slope > 0)
-    return np.where(fine, np.maximum(level, 0.0), np.nan), np.where(fine, slope, np.nan)
+    fine = (most >= _SPREAD * least) & (most > 0) & (level + slope > 0)
+    return np.where(fine, level, np.nan), np.where(fine, slope, np.nan)
 
 
 def _medians(row: I64, size: I64, time: I64) -> tuple[I64, F64, F64]:
@@ -176,9 +185,8 @@ def _from_cluster(state: State, found: Transfers, latency: F64, per_byte: F64) -
     _, first = np.unique(found.row, return_index=True)
     for at in first:
         row = int(found.row[at])
-        group = int(state.graph.match_group[found.match[at]])
-        members = state.graph.groups[group].members if group >= 0 else None
-        if not np.isnan(latency[row]) or not members or any(m not in machine for m in members):
+        members = found.workers_of(state.graph, int(at))
+        if not np.isnan(latency[row]) or any(rank not in machine for rank in members):
             continue
         places = [machine[rank] for rank in members]
         paths = routes.ring(places)

@@ -40,9 +40,9 @@ def test_without_communication_nobody_waits_for_others():
 
 def test_with_perfect_overlap_the_longer_part_is_the_step():
     small = overlapped()
-    assert step_ns(small.graph, small.times) == 5 + 160 + 7 + 500 + 10
+    assert step_ns(small.graph, small.times) == 160 + 7 + 500 + 10
     out = edited(small, "perfect-overlap{}")
-    assert starts(out) == [5, 5, 0, 0, 105, 165]
+    assert starts(out) == [5, 5, 5, 5, 105, 165]
     assert step_ns(out.graph, out.times) == 500
 
 
@@ -131,6 +131,19 @@ def test_overlap_needs_the_times_of_transfers():
         rewrite.edited(
             small.graph, small.times, edits, profile=small.profile, cluster=star(("m0", "m1"))
         )
+
+
+def test_nothing_begins_before_the_step_did():
+    """A receive that waits for nothing, and what waited only for it, would else begin at 0."""
+    small = Small(2)
+    first = small.add(0, "gpu", "compute", 100, lead=40)
+    small.add(0, "p2p", "send", 5, first, match="m")
+    got = small.add(1, "p2p", "recv", 5, lead=60, match="m")
+    small.add(1, "gpu", "compute", 7, got, lead=3)
+    for text in ("no-communication{}", "perfect-overlap{}"):
+        out = edited(small, text)
+        assert starts(out)[2:] == [40, 43]
+        assert step_ns(out.graph, out.times) == 100
 
 
 def test_a_job_without_communication_stays():

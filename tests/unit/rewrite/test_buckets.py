@@ -163,6 +163,22 @@ def test_two_groups_that_wait_for_each_other_are_never_tied_into_a_knot():
     assert sorted(sizes(out)) == [100, 300, 400]
 
 
+def test_traces_that_name_no_groups_go_by_members():
+    small = Small(4)
+    first = {w: small.add(w, "gpu", "compute", 60) for w in range(4)}
+    for at, (size, members) in enumerate(
+        [(100, (0, 1)), (100, (2, 3)), (300, (0, 1)), (300, (2, 3)), (500, (0, 1, 2, 3))]
+    ):
+        for worker in members:
+            small.add(worker, "comm", "collective", ns(size), first[worker], match=f"c{at}",
+                      size=size, name="all_reduce")  # fmt: skip
+    out = edited(small, "fuse-buckets{limit_bytes=9999}")
+    assert [sizes(out, worker) for worker in range(4)] == [[400, 500]] * 4
+    assert taken(out) == [ns(400), ns(500)]
+    split = edited(small, "split-buckets{limit_bytes=250}")
+    assert sizes(split, 3) == [100, 150, 150, 250, 250]
+
+
 def test_members_that_disagree_on_the_order_keep_their_buckets():
     small = Small(2)
     small.group("dp")
@@ -292,6 +308,15 @@ def test_jobs_without_such_all_reduces_are_refused(text: str):
     unsized.reduce("a", 10, -1, first)
     with pytest.raises(InputError, match="sizes of its all-reduces are not known"):
         edited(unsized, text)
+
+
+def test_where_size_does_not_matter_fusing_saves_all_but_one():
+    small = ddp(100, 300)
+    for row in small.rows:
+        row["ns"] = 70
+    out = edited(small, "fuse-buckets{limit_bytes=400}")
+    assert taken(out) == [70]
+    assert [(note.code, note.count) for note in out.notes] == [("flat-law", 1)]
 
 
 def test_fusing_pays_when_latency_is_what_costs():

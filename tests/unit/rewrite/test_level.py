@@ -63,7 +63,7 @@ def test_groups_of_one_class_share_no_worker():
     small.group("all")
     for worker in range(4):
         small.add(worker, "gpu", "compute", 1)
-    assert apart(small.graph).tolist() == [0, 0, 1, 1, 2]
+    assert apart(small.graph).tolist() == [0, 0, 1, 1, 2, 3]
 
 
 def test_an_empty_graph_has_no_levels():

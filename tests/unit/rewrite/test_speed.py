@@ -31,14 +31,24 @@ def mixed() -> Small:
 FIRST, SECOND, MEET = slice(0, 5), slice(5, 10), slice(10, 12)
 
 
+def test_who_enters_the_step_late_does_so_at_any_speed():
+    """The lead of an op that waits for nothing is where its worker stood when the step began."""
+    small = Small(2)
+    small.add(0, "gpu", "compute", 100, lead=6)
+    small.add(1, "gpu", "compute", 100, lead=40)
+    small.add(1, "gpu", "compute", 100, lead=8)
+    for text in ("speed{worker=1,factor=2}", "speed{kind=host,factor=2}"):
+        assert edited(small, text).times.lead_ns.tolist() == [6, 40, 4]
+
+
 def test_a_faster_worker_does_its_own_work_faster_and_hesitates_less():
     out = edited(mixed(), "speed{worker=0,factor=2}").times
     assert out.duration_ns[FIRST].tolist() == [5, 10, 15, 20, 50]
-    assert out.lead_ns[FIRST].tolist() == [1, 2, 3, 4, 5]
+    assert out.lead_ns[FIRST].tolist() == [2, 2, 3, 4, 10]
     assert out.duration_ns[SECOND].tolist() == [10, 20, 30, 40, 50]
     assert out.lead_ns[SECOND].tolist() == [2, 4, 6, 8, 10]
     assert out.duration_ns[MEET].tolist() == [60, 60]
-    assert out.lead_ns[MEET].tolist() == [6, 12]
+    assert out.lead_ns[MEET].tolist() == [12, 12]  # nothing comes before it on its lane
 
 
 def test_a_faster_kind_keeps_its_leads():
@@ -47,10 +57,22 @@ def test_a_faster_kind_keeps_its_leads():
     assert out.lead_ns.tolist() == mixed().times.lead_ns.tolist()
 
 
-def test_a_faster_host_hesitates_less_before_every_op_of_host_work():
+def test_a_faster_host_hesitates_less_before_every_op():
     out = edited(mixed(), "speed{kind=host,factor=2}").times
     assert out.duration_ns.tolist() == [10, 10, 30, 40, 50] * 2 + [60, 60]
-    assert out.lead_ns.tolist() == [2, 2, 6, 8, 10] * 2 + [12, 12]
+    assert out.lead_ns.tolist() == [2, 2, 3, 4, 10] * 2 + [12, 12]
+    one = edited(mixed(), "speed{kind=host,worker=1,layer=net.0,factor=2}").times
+    assert one.duration_ns.tolist() == mixed().times.duration_ns.tolist()
+    assert one.lead_ns.tolist() == [2, 4, 6, 8, 10, 2, 4, 3, 4, 10, 12, 12]
+
+
+def test_leads_are_host_work_even_without_a_host_op():
+    small = Small(1)
+    small.add(0, "gpu", "compute", 100)
+    with pytest.raises(InputError, match="there is no host op and no lead"):
+        edited(small, "speed{kind=host,factor=2}")
+    small.add(0, "gpu", "compute", 100, lead=8)
+    assert edited(small, "speed{kind=host,factor=2}").times.lead_ns.tolist() == [0, 4]
 
 
 def test_a_faster_collective_is_faster_as_a_whole():
@@ -123,6 +145,15 @@ def test_without_a_cluster_nothing_tells_what_holds_a_larger_group_up():
     assert "Give a cluster file" in str(got.value)
 
 
+def test_traces_that_name_no_groups_go_by_members():
+    small = Small(4)
+    for at, (size, members) in enumerate([(100, (0, 1)), (100, (2, 3)), (300, (0, 1))]):
+        for worker in members:
+            small.add(worker, "comm", "collective", 100 + size, size=size, match=f"c{at}")
+    out = edited(small, "speed{link=m0-m1,factor=2}")
+    assert collectives(out) == [150, 150, 200, 200, 250, 250]
+
+
 def chain(*rates: float) -> Cluster:
     """Machines m0, m1, ... in a row, with links of these rates and no latency."""
     return Cluster(
@@ -190,10 +221,11 @@ def test_the_cluster_knows_the_latency_of_messages_of_one_size():
         messages(100), "speed{link=m1-m0,factor=2}", cluster=star(("m0", "m1", "m2"), 1e9, 30)
     )
     assert out.times.duration_ns.tolist() == [130, 130, 600, 600]
-    slow = edited(
+    late = edited(
         messages(100), "speed{link=all,factor=2}", cluster=star(("m0", "m1", "m2"), 1e9, 900)
     )
-    assert slow.times.duration_ns.tolist() == [200, 200, 600, 600]  # nothing but latency
+    assert late.times.duration_ns.tolist() == [200, 200, 600, 600]  # nothing but latency
+    assert [(note.code, note.count) for note in late.notes] == [("all-latency", 4)]
 
 
 def test_a_link_that_nothing_uses_names_nothing():

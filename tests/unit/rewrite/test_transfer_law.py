@@ -56,8 +56,6 @@ def test_a_latency_is_never_negative():
     [
         [(1000, 300)],
         [(1000, 300), (1500, 500)],  # sizes too near to each other
-        [(1000, 300), (5000, 300)],  # size does not matter
-        [(1000, 300), (5000, 200)],
         [(-1, 300), (-1, 500)],
         [(0, 300), (0, 500)],
         [(1000, 0), (5000, 0)],
@@ -66,6 +64,13 @@ def test_a_latency_is_never_negative():
 )
 def test_what_cannot_be_told_is_not_told(pairs):
     assert np.isnan(law(reduced(*pairs))).all()
+
+
+@pytest.mark.parametrize("later", [300, 200])
+def test_what_takes_no_longer_for_more_bytes_is_all_latency(later: int):
+    latency, rate = law(reduced((1000, 300), (5000, later)))
+    assert later <= latency <= 300
+    assert rate == 0
 
 
 def test_operations_have_laws_of_their_own():

@@ -59,7 +59,7 @@ def _runs(state: State, found: Transfers, one: int, limit: int) -> Runs:
     """What becomes one among the groups of a class."""
     graph, queue = state.graph, queued(state.graph)
     group = graph.match_group[found.match]
-    mine = queue.mask[found.op] & (group >= 0) & (apart(graph)[group] == one)
+    mine = queue.mask[found.op] & (apart(graph)[group] == one)
     at = np.full(len(graph.match_group) + 1, -1, dtype=np.int64)
     at[found.match] = np.arange(len(found.match))
     before = at[queue.before[found.match]]

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 
 from paceline.model import Edit
-from paceline.rewrite.bridge import free_of_talk
+from paceline.rewrite.bridge import free_of_talk, leads_once_free
 from paceline.rewrite.key import Key
 from paceline.rewrite.state import State, talks
 
@@ -31,5 +31,5 @@ def apply(state: State, _edit: Edit) -> State:
     )
     return dataclasses.replace(state, graph=free).timed(
         duration_ns=np.where(talk, 0, state.times.duration_ns),
-        lead_ns=np.where(talk, 0, state.times.lead_ns),
+        lead_ns=leads_once_free(graph, free, state.times.lead_ns),
     )

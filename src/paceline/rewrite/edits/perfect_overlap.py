@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 
 from paceline.model import I64, Edit, Graph, InputError
-from paceline.rewrite.bridge import Pairs, free_of_talk
+from paceline.rewrite.bridge import Pairs, free_of_talk, leads_once_free
 from paceline.rewrite.key import Key
 from paceline.rewrite.ragged import ragged, rows_of
 from paceline.rewrite.select import Mask
@@ -48,7 +48,8 @@ def apply(state: State, edit: Edit) -> State:
         lanes=graph.lanes + lanes if (talk & mixed).any() else graph.lanes,
     )
     return dataclasses.replace(state, graph=apart).timed(
-        duration_ns=_of_slowest_member(state), lead_ns=np.where(talk, 0, state.times.lead_ns)
+        duration_ns=_of_slowest_member(state),
+        lead_ns=leads_once_free(graph, apart, state.times.lead_ns),
     )
 
 

@@ -1,21 +1,21 @@
 """Makes a worker, a kind of op, a layer or a link `factor` times as fast.
 
 Several selectors intersect. Without kind and link it is the workers' own work (compute, copies,
-loading, host) and all leads, since a slow host is slow between ops as well; `kind` takes whole
-durations of that kind, and host the leads too; `link` takes the part of transfers that grows with
-their size.
+loading, host) and their leads, since a slow host is slow between ops as well; `kind` takes whole
+durations of that kind, and host the leads of all ops; `link` takes the part of transfers that grows
+with their size. Leads of ops that wait for nothing stay: they say when a worker entered the step.
 """
 
 import dataclasses
 
 import numpy as np
 
-from paceline.model import I64, KINDS, Edit, InputError
-from paceline.rewrite.gain import gains, quicker
+from paceline.model import I64, KINDS, Edit, InputError, Kind
+from paceline.rewrite.gain import Gains, gains, quicker
 from paceline.rewrite.key import Key, Takes, number, word
 from paceline.rewrite.link import Faster, faster
 from paceline.rewrite.select import Mask, names_nothing, selected
-from paceline.rewrite.state import State, talks, whole_ns
+from paceline.rewrite.state import State, awaits_nothing, talks, whole_ns
 from paceline.rewrite.transfer_law import lawful
 
 NAME: str = "speed"
@@ -42,19 +42,36 @@ def apply(state: State, edit: Edit) -> State:
             where=edit,
             expected="It needs worker=, link=, kind= or layer=.",
         )
-    mask = selected(state.graph, edit)
-    factor, link = number(edit, "factor"), word(edit, "link")
+    factor, link, kind = number(edit, "factor"), word(edit, "link"), word(edit, "kind")
     if link is not None:
+        mask = selected(state.graph, edit)
         return _with_links(state, edit, mask, faster(state, edit, link, factor))
-    kind = word(edit, "kind")
-    own = mask if kind else mask & ~talks(state.graph)
-    led = mask if kind in (None, "host") else np.zeros_like(mask)
+    if kind == "host":
+        own, led = _of_host(state, edit)
+    elif kind is not None:
+        own = selected(state.graph, edit)
+        led = np.zeros_like(own)
+    else:
+        led = selected(state.graph, edit)
+        own = led & ~talks(state.graph)
+    led = led & ~awaits_nothing(state.graph)
     if (state.times.duration_ns[own] < 0).any():
         raise _follows_from_links(edit)
     return state.timed(
         duration_ns=_divided(state.times.duration_ns, own, factor, edit),
         lead_ns=_divided(state.times.lead_ns, led, factor, edit),
     )
+
+
+def _of_host(state: State, edit: Edit) -> tuple[Mask, Mask]:
+    """Host ops, and the ops whose leads are the host's time: all."""
+    led = selected(state.graph, edit, of_any_kind=True)
+    own = led & (state.graph.kind == Kind.HOST)
+    if not own.any() and not state.times.lead_ns[led].any():
+        raise names_nothing(
+            edit, "there is no host op and no lead", "Host work is recorded with the host's lanes."
+        )
+    return own, led
 
 
 def _divided(times: I64, mask: Mask, factor: float, edit: Edit) -> I64:
@@ -93,13 +110,15 @@ def _with_links(state: State, edit: Edit, mask: Mask, links: Faster) -> State:
         parts = latency + (1 - latency) / found.rate[some]
         becomes[some] = whole_ns(duration[some] * parts, edit)
     state = state.timed(duration_ns=becomes)
-    state = _noted(state, uses & ~told, some & np.isnan(found.latency))
+    state = _noted(state, uses & ~told, some, found)
     if not alone:
-        return state
+        return dataclasses.replace(state, laws=laws)
     return dataclasses.replace(state, cluster=links.cluster, laws=quicker(state, laws, links))
 
 
-def _noted(state: State, untold: Mask, whole: Mask) -> State:
+def _noted(state: State, untold: Mask, some: Mask, found: Gains) -> State:
+    whole = some & np.isnan(found.latency)
+    flat = some & (found.latency == 1) & (state.graph.kind != Kind.COLLECTIVE)
     if untold.any():
         state = state.noting(
             "link-unsure", "ops of groups whose slowest link is not known: left as they were",
@@ -109,6 +128,11 @@ def _noted(state: State, untold: Mask, whole: Mask) -> State:
         state = state.noting(
             "no-latency", "transfers of unknown latency: all of their time counts as the link's",
             int(whole.sum()),
+        )  # fmt: skip
+    if flat.any():
+        state = state.noting(
+            "all-latency", "messages that take no longer for more bytes: links change nothing",
+            int(flat.sum()),
         )  # fmt: skip
     return state
 
