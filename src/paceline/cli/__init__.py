@@ -12,7 +12,7 @@ from paceline import __version__
 from paceline.cli.ending import guarded
 from paceline.cli.settings import settings
 
-COMMANDS = ("demo", "inspect", "diagnose", "compare", "whatif", "explain")
+COMMANDS = ("demo", "inspect", "diagnose", "compare", "whatif", "explain", "doctor")
 
 
 class Commands(click.Group):

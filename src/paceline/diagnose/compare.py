@@ -13,7 +13,7 @@ from paceline.model import UNKNOWN, Change, Comparison, Kind, ModelError, Profil
 
 F64 = npt.NDArray[np.float64]
 ALIKE = 0.5  # of the works that both must share to be one job
-ERROR = 1e-4  # how often equal runs may look different
+ERROR = 5e-4  # how often equal runs may look different
 FEWEST = 6  # steps of a run below which nothing is said
 
 

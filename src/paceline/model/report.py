@@ -128,6 +128,15 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[Source, ...] = ()
 
 
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """What `paceline doctor` found of one thing: `works` None means that nobody could try."""
+
+    what: str
+    works: bool | None
+    found: str
+    cure: str = ""
+
+
 class BillLine(msgspec.Struct, frozen=True, kw_only=True):
     """One position of a bill."""
 

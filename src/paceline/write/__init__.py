@@ -8,12 +8,13 @@ a page of its own. `whatif` shows what edits would give.
 
 from paceline.write.native import traces
 from paceline.write.page import Look
-from paceline.write.pages import comparison, inspection, report, whatif
+from paceline.write.pages import checks, comparison, inspection, report, whatif
 from paceline.write.perfetto import perfetto
 from paceline.write.report_html import report_file
 
 __all__ = [
     "Look",
+    "checks",
     "comparison",
     "inspection",
     "perfetto",

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from paceline.model import Cluster, Comparison, Profile, Report, Trace, WhatIf
+from paceline.model import Check, Cluster, Comparison, Profile, Report, Trace, WhatIf
+from paceline.write.checks_page import checks_page
 from paceline.write.comparison_page import comparison_page, comparison_view
 from paceline.write.formats import PAGE_FORMATS
 from paceline.write.inspection import inspected
@@ -46,6 +47,11 @@ def whatif(
 ) -> str:
     """What a step would take with edits, for a person or a program."""
     return rendered(whatif_page(whatif_view(base_ns, each, together, notes)), format, look)
+
+
+def checks(checks: Sequence[Check], *, format: str = "text", look: Look = PLAIN) -> str:
+    """What works on a machine, for a person or a program."""
+    return rendered(checks_page(checks), format, look)
 
 
 def rendered(page: Page, format: str, look: Look = PLAIN) -> str:
