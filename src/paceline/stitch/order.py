@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from paceline.model import I64, UNKNOWN
 from paceline.stitch.bundles import bundles
+from paceline.stitch.lag import Lag, Line, differences, lag_between, scatter
 from paceline.stitch.meeting import met, packed, runs
-from paceline.stitch.pairing import Lag, Line, differences, lag_between, out_of_step, pairs, scatter
+from paceline.stitch.pairing import out_of_step, pairs
 
 BOOL = npt.NDArray[np.bool_]
 _NEAREST = 32  # settled neighbors that tell the lag of a bundle
