@@ -1,0 +1,8 @@
+"""Traces to one Profile: matched, on one clock, folded into one step, with times fitted.
+
+`profile` is the whole way from the traces of all workers; notes in it say what could not be used.
+"""
+
+from paceline.stitch.profile import profile
+
+__all__ = ["profile"]

@@ -1,0 +1,136 @@
+"""All traces in, one a worker out."""
+
+import pytest
+from made_traces import MS, US, Made
+
+from paceline.model import UNKNOWN, Kind, ModelError, Trace
+from paceline.stitch import join
+
+
+def timeline(worker: int = 0, start: int = 0, tool: str = "profiler", **facts: object) -> Trace:
+    made = Made(worker)
+    made.add("forward", start, start + 2 * MS, record=5)
+    made.add("reduce", start + MS, start + 2 * MS, kind=Kind.COLLECTIVE, lane="comm")
+    made.add("update", start + 2 * MS, start + 3 * MS, record=6)
+    return made.trace(tool=tool, **facts)
+
+
+def hops(worker: int = 0, lane: str = "comm", clock: str = "unix") -> Trace:
+    made = Made(worker)
+    made.add("hop", MS, MS + 9, kind=Kind.SEND, lane=lane, peer=1, chunk=0, round=0, sequence=0)
+    made.add(
+        "hop", MS + 9, MS + 30, kind=Kind.RECV, lane=lane, peer=1, chunk=1, round=0, after=(0,)
+    )
+    return made.trace(tool="transport", clock=clock)
+
+
+def test_workers_come_out_by_rank_and_the_missing_are_named() -> None:
+    joined = join.workers([timeline(2, workers=4), timeline(0, workers=4)])
+    assert [trace.worker for trace in joined.traces] == [0, 2]
+    assert joined.missing == (1, 3)
+
+
+def test_groups_and_peers_tell_of_workers_too() -> None:
+    made = Made(1)
+    made.add("x", 0, 9, kind=Kind.COLLECTIVE, group=("dp", (0, 1, 4)))
+    made.add("y", 9, 12, kind=Kind.SEND, peer=7)
+    assert join.workers([made.trace()]).missing == (0, 4, 7)
+
+
+def test_a_boundless_claim_of_workers_is_not_listed_in_full() -> None:
+    assert len(join.workers([timeline(0, workers=10**12)]).missing) <= 10**6
+
+
+def test_hops_join_on_lanes_of_their_own() -> None:
+    (trace,) = join.workers([hops(), timeline()]).traces
+    assert [event.name for event in trace] == ["forward", "reduce", "update", "hop", "hop"]
+    assert [event.lane for event in trace][-2:] == ["comm hops", "comm hops"]
+    assert trace.event(4).after == ((0, 3),)
+    (apart,) = join.workers([hops(lane="to 1"), timeline()]).traces
+    assert apart.event(3).lane == "to 1"
+
+
+def test_links_to_another_worker_follow_its_events() -> None:
+    one = Made(1)
+    one.add("hop", MS, MS + 9, kind=Kind.RECV, peer=0, chunk=0, round=0, after=((0, 0),))
+    traces = join.workers([timeline(0), hops(0), one.trace(tool="transport")]).traces
+    assert traces[1].event(0).after == ((0, 3),)
+
+
+def test_a_recorder_gives_keys_and_an_execution_trace_dependencies() -> None:
+    keys, execution = Made(), Made()
+    keys.add("reduce", MS - US, None, kind=Kind.COLLECTIVE, group="dp", sequence=41)
+    execution.builder.add("forward", Kind.HOST, "t", UNKNOWN, record=5)
+    execution.builder.add("update", Kind.HOST, "t", UNKNOWN, record=6, after=[(0, 0)])
+    joined = join.workers(
+        [keys.trace(tool="recorder"), execution.trace(clock=None, tool="observer"), timeline()]
+    )
+    (trace,) = joined.traces
+    assert len(trace) == 3
+    assert (trace.event(1).group, trace.event(1).sequence) == ("dp", 41)
+    assert trace.event(2).after == ((0, 0),)
+    assert joined.notes == ()
+
+
+def test_what_a_recorder_and_an_observer_cannot_tell_is_noted() -> None:
+    keys, execution = Made(), Made()
+    keys.add("reduce", 90 * MS, None, kind=Kind.COLLECTIVE, group="dp", sequence=41)
+    execution.builder.add("other", Kind.HOST, "t", UNKNOWN)
+    joined = join.workers(
+        [keys.trace(tool="recorder"), execution.trace(clock=None, tool="observer"), timeline()]
+    )
+    assert {note.code for note in joined.notes} == {"no-key", "not-joined"}
+
+
+def test_a_dump_alone_is_a_timeline() -> None:
+    keys = Made()
+    keys.add("reduce", MS, None, kind=Kind.COLLECTIVE, group="dp", sequence=41)
+    (trace,) = join.workers([keys.trace(tool="recorder")]).traces
+    assert trace.event(0).sequence == 41
+    two = join.workers([keys.trace(tool="recorder"), keys.trace(tool="other recorder")])
+    assert len(two.traces[0]) == 2
+
+
+def test_what_ran_on_another_clock_is_left_out_and_told() -> None:
+    joined = join.workers([timeline(), hops(clock="boot")])
+    assert len(joined.traces[0]) == 3
+    assert [(note.code, note.worker, note.count) for note in joined.notes] == [
+        ("other-clock", 0, 2)
+    ]
+
+
+def test_windows_of_one_profiler_follow_each_other() -> None:
+    (trace,) = join.workers([timeline(start=50 * MS), timeline()]).traces
+    assert len(trace) == 6
+
+
+@pytest.mark.parametrize("other", [timeline(0), timeline(0, MS), timeline(0, 0)])
+def test_one_rank_twice_is_refused(other: Trace) -> None:
+    with pytest.raises(ModelError, match="worker 0") as caught:
+        join.workers([timeline(0), other])
+    assert "profiler-0.json" in str(caught.value)
+
+
+def test_two_observers_of_one_worker_are_refused() -> None:
+    execution = Made()
+    execution.builder.add("other", Kind.HOST, "t", UNKNOWN)
+    twice = [execution.trace(clock=None), execution.trace(clock=None)]
+    with pytest.raises(ModelError, match="worker 0"):
+        join.workers([timeline(), *twice])
+
+
+def test_a_worker_without_events_is_missing() -> None:
+    execution = Made(2)
+    execution.builder.add("other", Kind.HOST, "t", UNKNOWN)
+    joined = join.workers([timeline(0), Made(1).trace(), execution.trace(clock=None)])
+    assert joined.missing == (1, 2)
+    assert [(note.code, note.worker) for note in joined.notes] == [
+        ("no-events", 1),
+        ("no-events", 2),
+    ]
+
+
+@pytest.mark.parametrize("traces", [[], [Made().trace()]])
+def test_nothing_to_join_is_an_error(traces: list[Trace]) -> None:
+    with pytest.raises(ModelError, match="Record a few training steps"):
+        join.workers(traces)
