@@ -200,3 +200,25 @@ def test_the_version_is_the_same_everywhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["dynamic"] == ["version"]
     assert re.fullmatch(r"\d+\.\d+\.\d+", package.__version__)
+
+
+def test_every_code_is_documented_with_its_text() -> None:
+    from paceline import diagnose
+
+    text = " ".join(page("reference/findings.md").split())
+    for code in diagnose.CODES:
+        assert f"## {code.code} {code.rule}" in text
+        assert " ".join(code.text.split()) in text
+
+
+@pytest.mark.parametrize("name", ["diagnose", "compare", "whatif"])
+def test_every_field_of_the_other_views_is_documented(name: str) -> None:
+    from paceline.write import comparison_page, report_view, whatif_page
+
+    views = {
+        "diagnose": report_view.ReportView,
+        "compare": comparison_page.ComparisonView,
+        "whatif": whatif_page.WhatIfView,
+    }
+    text = part(page("reference/json.md"), f"## `paceline {name} --json`")
+    assert {field for field in fields(views[name]) if f"`{field}`" not in text} == set()

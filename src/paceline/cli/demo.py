@@ -1,5 +1,6 @@
 """`paceline demo`: the whole way on a recording that comes with paceline."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -8,14 +9,26 @@ from paceline.cli.options import reporting
 
 
 @click.command("demo")
-@reporting("profile")
-def command(**flags: Any) -> None:
-    """Look at a recording that comes along.
+@click.option(
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page to look at."
+)
+@reporting("report")
+def command(html: Path | None, **flags: Any) -> None:
+    """Diagnose a recording that comes along.
 
     Four workers train a small model, one of them slowed on purpose; PyTorch's profiler wrote the
-    traces. Shows what `paceline inspect` finds in them.
+    traces. Shows what `paceline diagnose` says of them.
     """
-    from paceline.cli.inspect import show
+    from paceline.cli.diagnose import show
     from paceline.loop import demo_run
 
-    show((demo_run(),), max_bytes=None, max_ratio=None, **flags)
+    show(
+        (demo_run(),),
+        cluster=None,
+        fail_if=(),
+        html=html,
+        perfetto=None,
+        max_bytes=None,
+        max_ratio=None,
+        **flags,
+    )
