@@ -6,10 +6,10 @@ another and `bytes` what passes the slowest link, per byte of the buffer. With n
 | algorithm | all-reduce: latencies | bytes |
 |---|---|---|
 | ring | 2 (n - 1) | 2 (n - 1) / n |
-| tree (up and down two binary trees, in pieces) | 2 ceil(log2 n) | 2 |
+| tree (up and down two binary trees, in pieces) | 2 ceil(log2 n) | 2, of two members 1 |
 | hierarchical (m machines: ring between one worker of each) | 2 (m - 1) + 2 | 2 (m - 1) / m |
 | ps (one of them is the server) | 2 | 2 (n - 1) |
-| forest (a tree for each member's shard) | 4 | 2 (n - 1) / n |
+| forest (a tree for each member's shard) | 2, with neighbors on a machine 4 | 2 (n - 1) / n |
 """
 
 import math
@@ -43,9 +43,9 @@ def _all_reduce(algorithm: str | None, members: int, machines: int) -> tuple[flo
     share = 2 * (members - 1) / members
     match algorithm:
         case "tree":
-            return 2.0 * math.ceil(math.log2(members)), 2.0
+            return 2.0 * math.ceil(math.log2(members)), 2.0 if members > 2 else 1.0
         case "forest":
-            return 4.0, share
+            return 4.0 if machines < members else 2.0, share
         case "ps":
             return 2.0, 2.0 * (members - 1)
         case "hierarchical" if 1 < machines < members:

@@ -10,7 +10,7 @@ from paceline.rewrite.link import Faster
 from paceline.rewrite.message import latency_share, messages
 from paceline.rewrite.select import Mask
 from paceline.rewrite.state import State
-from paceline.rewrite.transfer_law import Transfers, transfers
+from paceline.rewrite.transfers import Transfers, transfers
 
 
 @dataclass(frozen=True, slots=True)

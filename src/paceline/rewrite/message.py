@@ -11,7 +11,8 @@ import numpy as np
 from paceline.model import F64, I64, Graph, Kind
 from paceline.rewrite.routes import Routes
 from paceline.rewrite.state import State
-from paceline.rewrite.transfer_law import fitted, sizes
+from paceline.rewrite.transfer_law import fitted
+from paceline.rewrite.transfers import sizes
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from paceline.rewrite.closed_form import terms
 from paceline.rewrite.laws import Laws
 from paceline.rewrite.operation import OPERATIONS, works_of
 from paceline.rewrite.state import State
-from paceline.rewrite.transfer_law import Transfers, lawful, predicted, scaled
+from paceline.rewrite.transfer_law import lawful, predicted, scaled
+from paceline.rewrite.transfers import Transfers
 
 
 class Shape(NamedTuple):

@@ -1,107 +1,21 @@
 """Fits how the time of collectives depends on their size: time = latency + size * time per byte.
 
-From the times at hand where a group has sizes that differ by a factor of two or more, weighing
-relative errors; else from what the profile measured of it; else from the cluster, as a ring (or the
+From what the profile measured of a group, where its sizes differ by a factor of two or more,
+weighing relative errors; else from the times at hand; else from the cluster, as a ring (or the
 algorithm named) over its slowest link; else it is not known, and what needs it is refused.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from paceline.model import DECILES, F64, I64, Edit, Graph, InputError, Kind, Times
+from paceline.model import DECILES, F64, I64, Edit, Graph, Group, InputError, Times
 from paceline.rewrite.closed_form import terms
 from paceline.rewrite.laws import Laws
-from paceline.rewrite.operation import OPERATIONS, first_op, operations
+from paceline.rewrite.operation import OPERATIONS, works_of
 from paceline.rewrite.routes import Routes
 from paceline.rewrite.state import State, begun
+from paceline.rewrite.transfers import Transfers, transfers
 
 _SPREAD = 2.0  # largest over smallest size from which a slope is more than noise
-
-
-@dataclass(frozen=True, slots=True)
-class Transfers:
-    """Every collective of a state: its match, one op of it, its law's row, size and time.
-
-    Size and time are -1 where one member does not know it; the time is that of the slowest member.
-    `members` are the ops of all of them, match by match in order of workers, those of row i from
-    `first[i]` on.
-    """
-
-    match: I64
-    op: I64
-    row: I64
-    size_bytes: I64
-    duration_ns: I64
-    members: I64
-    first: I64
-
-    @property
-    def counts(self) -> I64:
-        """How many members each has."""
-        return np.diff(self.first, append=len(self.members))
-
-    def members_of(self, at: int) -> I64:
-        """The ops of one collective."""
-        last = self.first[at + 1] if at + 1 < len(self.first) else len(self.members)
-        return self.members[self.first[at] : last]
-
-    def workers_of(self, graph: Graph, at: int) -> tuple[int, ...]:
-        """The workers of one collective, by rank."""
-        return tuple(int(rank) for rank in graph.worker[self.members_of(at)])
-
-    def spread(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """One value a collective, repeated for each of its members."""
-        return np.repeat(values, self.counts)
-
-
-def sizes(state: State) -> I64:
-    """The bytes of each op: its own, else those of its work; -1 where neither is known."""
-    graph = state.graph
-    by_work = np.array(
-        [-1 if w.size_bytes is None else w.size_bytes for w in graph.works], np.int64
-    )
-    if not len(by_work):
-        return graph.size_bytes
-    return np.where(graph.size_bytes >= 0, graph.size_bytes, by_work[graph.work])
-
-
-def transfers(state: State) -> Transfers:
-    """All collectives that have members."""
-    graph = state.graph
-    ops = np.flatnonzero((graph.kind == Kind.COLLECTIVE) & (graph.match >= 0))
-    first = first_op(graph, ops)
-    match = np.flatnonzero(first >= 0)
-    op = first[match].astype(np.int64)
-    order = ops[np.lexsort((graph.worker[ops], graph.match[ops]))]
-    starts = np.flatnonzero(np.diff(graph.match[order], prepend=-1))
-    return Transfers(
-        match=match,
-        op=op,
-        row=_rows(state, match, op),
-        size_bytes=_over_members(sizes(state)[order], starts),
-        duration_ns=_over_members(state.times.duration_ns[order], starts),
-        members=order,
-        first=starts,
-    )
-
-
-def _over_members(values: I64, starts: I64) -> I64:
-    if not len(values):
-        return values
-    most = np.maximum.reduceat(values, starts)
-    return np.where(np.minimum.reduceat(values, starts) < 0, -1, most)
-
-
-def _rows(state: State, match: I64, op: I64) -> I64:
-    graph = state.graph
-    group = graph.match_group[match].astype(np.int64)
-    group[group < 0] = len(graph.groups)
-    if not len(op):
-        return group
-    return group * len(OPERATIONS) + operations(graph)[graph.work[op]]
 
 
 def lawful(state: State) -> Laws:
@@ -110,9 +24,12 @@ def lawful(state: State) -> Laws:
         return state.laws
     found = transfers(state)
     rows = (len(state.graph.groups) + 1) * len(OPERATIONS)
-    latency, per_byte = fitted(found.row, found.size_bytes, found.duration_ns, rows)
-    if state.graph is not state.profile.graph:
-        _from_profile(state, latency, per_byte)
+    latency, per_byte = np.full((2, rows), np.nan)
+    _from_profile(state, found, latency, per_byte)
+    if np.isnan(latency[found.row]).any():
+        own = fitted(found.row, found.size_bytes, found.duration_ns, rows)
+        per_byte[:] = np.where(np.isnan(latency), own[1], per_byte)
+        latency[:] = np.where(np.isnan(latency), own[0], latency)
     if state.cluster is not None:
         _from_cluster(state, found, latency, per_byte)
     return Laws(latency_ns=latency, ns_per_byte=per_byte)
@@ -155,25 +72,35 @@ def _medians(row: I64, size: I64, time: I64) -> tuple[I64, F64, F64]:
     return row[first], size[first].astype(np.float64), middle
 
 
-def _from_profile(state: State, latency: F64, per_byte: F64) -> None:
-    """Fills in the rows of groups whose sizes were changed before the graph came in."""
-    profile, count = state.profile, len(OPERATIONS)
+def _from_profile(state: State, found: Transfers, latency: F64, per_byte: F64) -> None:
+    """Fills in what the profile measured of the same group, by the medians of all its steps."""
+    profile = state.profile
     if not len(profile.durations):
         return
-    median = profile.durations.deciles_ns.reshape(-1, DECILES)[:, DECILES // 2]
+    order = np.argsort(profile.durations.count, kind="stable")  # the kind measured most has it
+    median = profile.durations.deciles_ns.reshape(-1, DECILES)[order, DECILES // 2]
     by_work = np.full(len(profile.graph.works), -1, dtype=np.int64)
-    by_work[profile.durations.work] = np.rint(median)
+    by_work[profile.durations.work[order]] = np.rint(median)
     duration = by_work[profile.graph.work]
     times = Times(duration_ns=duration, lead_ns=np.zeros(len(duration), np.int64))
-    found = transfers(begun(profile.graph, times, profile, None))
-    groups = [*(group.name for group in profile.graph.groups), None]
-    known = fitted(found.row, found.size_bytes, found.duration_ns, len(groups) * count)
-    for at, group in enumerate((*(group.name for group in state.graph.groups), None)):
-        if group in groups:
-            own, theirs = slice(at * count, (at + 1) * count), groups.index(group) * count
-            lost = np.isnan(latency[own])
-            for column, values in zip((latency, per_byte), known, strict=True):
-                column[own][lost] = values[theirs : theirs + count][lost]
+    measured = transfers(begun(profile.graph, times, profile, None))
+    rows = (len(profile.graph.groups) + 1) * len(OPERATIONS)
+    known = fitted(measured.row, measured.size_bytes, measured.duration_ns, rows)
+    theirs = _shared(profile.graph, measured)
+    for key, row in _shared(state.graph, found).items():
+        if key in theirs:
+            latency[row], per_byte[row] = known[0][theirs[key]], known[1][theirs[key]]
+
+
+def _shared(graph: Graph, found: Transfers) -> dict[tuple[Group | None, int, str | None], int]:
+    """The row of each group, operation and algorithm; another one has another law."""
+    row, first = np.unique(found.row, return_index=True)
+    works = works_of(graph, found.op[first])
+    groups = (*graph.groups, None)
+    return {
+        (groups[int(at) // len(OPERATIONS)], int(at) % len(OPERATIONS), work.algorithm): int(at)
+        for at, work in zip(row, works, strict=True)
+    }
 
 
 def _from_cluster(state: State, found: Transfers, latency: F64, per_byte: F64) -> None:

@@ -22,6 +22,11 @@ def test_all_reduce_of_four_on_two_machines(algorithm, expected):
     assert terms(0, algorithm, 4, 2) == expected
 
 
+def test_small_and_flat_cases():
+    assert terms(0, "tree", 2, 2) == (2, 1)
+    assert terms(0, "forest", 4, 4) == (2, 1.5)
+
+
 def test_other_operations_of_four():
     got = {name: terms(at, None, 4, 4) for at, name in enumerate(OPERATIONS)}
     assert got == {

@@ -35,7 +35,7 @@ def taken(out: rewrite.Rewritten) -> list[int]:
 
 @pytest.mark.parametrize(
     ("algorithm", "messages", "load"),
-    [("tree", 6, 2), ("ps", 2, 14), ("forest", 4, 14 / 8), ("ring", 14, 14 / 8)],
+    [("tree", 6, 2), ("ps", 2, 14), ("forest", 2, 14 / 8), ("ring", 14, 14 / 8)],
 )
 def test_without_a_cluster_closed_forms_scale_the_times(
     algorithm: str, messages: float, load: float

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from small_jobs import Small, star
+from small_jobs import Small, profile, star
 
 from paceline.model import Cluster, Group, Link, Machine
 from paceline.rewrite.operation import OPERATIONS
 from paceline.rewrite.state import State, begun
-from paceline.rewrite.transfer_law import fitted, lawful, predicted, transfers
+from paceline.rewrite.transfer_law import fitted, lawful, predicted
+from paceline.rewrite.transfers import transfers
 
 
 def state(small: Small, cluster: Cluster | None = None) -> State:
@@ -128,6 +129,19 @@ def test_predictions_need_law_and_size():
 def test_nothing_to_fit_is_nothing_known():
     none = np.empty(0, np.int64)
     assert np.isnan(fitted(none, none, none, 3)).all()
+
+
+def test_the_profile_knows_more_steps_than_the_times_at_hand():
+    one_step, typical = reduced((1000, 900), (5000, 910)), reduced((1000, 300), (5000, 1100))
+    laws = lawful(begun(one_step.graph, one_step.times, typical.profile, None))
+    assert laws.latency_ns[0] == pytest.approx(100)
+
+
+def test_what_the_profile_does_not_know_the_times_at_hand_do():
+    small = reduced((1000, 300), (5000, 1100))
+    bare = profile(small.graph, small.machines)
+    laws = lawful(begun(small.graph, small.times, bare, None))
+    assert laws.ns_per_byte[0] == pytest.approx(0.2)
 
 
 def test_the_profile_remembers_sizes_that_the_graph_lost():

@@ -16,7 +16,7 @@ from paceline.rewrite.key import Key, Takes, word
 from paceline.rewrite.operation import all_reduces
 from paceline.rewrite.reshape import Shape, reshaped, shapes
 from paceline.rewrite.state import State
-from paceline.rewrite.transfer_law import transfers
+from paceline.rewrite.transfers import transfers
 from paceline.rewrite.works import NewWorks
 
 NAME: str = "collective"

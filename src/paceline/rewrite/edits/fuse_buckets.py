@@ -24,7 +24,8 @@ from paceline.rewrite.queue import (
 from paceline.rewrite.renumber import merged
 from paceline.rewrite.select import Mask
 from paceline.rewrite.state import State
-from paceline.rewrite.transfer_law import Transfers, lawful, predicted, scaled, transfers
+from paceline.rewrite.transfer_law import lawful, predicted, scaled
+from paceline.rewrite.transfers import Transfers, transfers
 from paceline.rewrite.works import NewWorks
 
 NAME: str = "fuse-buckets"

@@ -15,7 +15,7 @@ from paceline.rewrite.key import Key
 from paceline.rewrite.ragged import ragged, rows_of
 from paceline.rewrite.select import Mask
 from paceline.rewrite.state import State, devices, talks
-from paceline.rewrite.transfer_law import transfers
+from paceline.rewrite.transfers import transfers
 
 NAME: str = "perfect-overlap"
 KEYS: tuple[Key, ...] = ()

@@ -16,7 +16,8 @@ from paceline.rewrite.operation import works_of
 from paceline.rewrite.queue import gradient_all_reduces, nothing_to_resize
 from paceline.rewrite.renumber import repeated
 from paceline.rewrite.state import State
-from paceline.rewrite.transfer_law import Transfers, lawful, predicted, scaled, transfers
+from paceline.rewrite.transfer_law import lawful, predicted, scaled
+from paceline.rewrite.transfers import Transfers, transfers
 from paceline.rewrite.works import NewWorks
 
 NAME: str = "split-buckets"

@@ -19,7 +19,7 @@ from paceline.rewrite.placement import with_more
 from paceline.rewrite.renumber import cloned, kept
 from paceline.rewrite.reshape import reshaped, shapes
 from paceline.rewrite.state import State, talks
-from paceline.rewrite.transfer_law import Transfers, transfers
+from paceline.rewrite.transfers import Transfers, transfers
 
 NAME: str = "workers"
 KEYS: tuple[Key, ...] = (
