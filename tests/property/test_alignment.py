@@ -12,8 +12,8 @@ from paceline.stitch import match
 from paceline.stitch.align import clocks
 from paceline.stitch.alignments import aligned_end_ns, aligned_ns
 
-JOBS = 120
-FEW = settings(max_examples=25)
+JOBS = 80
+FEW = settings(max_examples=20)
 
 
 def test_injected_offset_and_drift_come_back_within_the_stated_error() -> None:
