@@ -3,7 +3,7 @@
 
 VENV   ?= .venv
 PYTHON ?= python3
-EXTRAS ?= parquet
+EXTRAS ?= parquet,html
 JOBS   ?= 2
 BIN    := $(VENV)/bin
 

@@ -131,9 +131,7 @@ def beside(folder: Path, peers: str, runs: int) -> list[dict[str, Any]]:
 
 def table(rows: list[dict[str, Any]]) -> None:
     """Speed and memory by style and size."""
-    print(
-        "| style | entries | MB | entries/s, best | median | worst | a CPU second | bytes an entry |"
-    )
+    print("| style | entries | MB | entries/s, best | median | worst | a CPU second | bytes each |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for row in rows:
         rates = sorted(row["entries"] / run["s"] for run in row["runs"])

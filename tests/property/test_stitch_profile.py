@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_traces import medians, recorded, replayed
+from made_traces import Made, medians, recorded, replayed
 
 from jobs import Fault, Shape, traces
-from paceline.model import UNKNOWN, Kind, Profile, Trace
+from paceline.model import UNKNOWN, Kind, ModelError, Profile, Trace
 from paceline.stitch import profile
 
 SHAPES = st.builds(
@@ -106,3 +106,46 @@ def test_a_lossy_recording_still_gives_a_valid_profile(seed: int) -> None:
     found = profile(made)
     assert len(found.measured) == 6
     assert (found.durations.count <= 6 * 3).all()
+
+
+@st.composite
+def wild(draw: st.DrawFn) -> list[Trace]:
+    """A few traces that say what they like."""
+    made: list[Trace] = []
+    small = st.integers(-1, 3)
+    times = st.integers(0, 200) | st.integers(-(2**62), 2**62)
+    for _ in range(draw(st.integers(0, 4))):
+        one = Made(draw(st.integers(0, 2)))
+        for at in range(draw(st.integers(0, 8))):
+            start = draw(times)
+            links = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=2))
+            one.add(
+                draw(st.sampled_from(["a", "b", "reduce"])), start,
+                draw(st.none() | st.integers(start, start + 100)),
+                lane=draw(st.sampled_from(["main", "thread 3", "thread 4", "stream 7"])),
+                kind=draw(st.sampled_from(list(Kind))), step=draw(small),
+                after=tuple(
+                    (worker, index) for worker, index in links
+                    if worker != one.worker or index < at
+                ),
+                group=draw(st.sampled_from([None, "dp", ("dp", (0, 1)), ("tp", (0, 7))])),
+                sequence=draw(small), peer=draw(small), bucket=draw(small), chunk=draw(small),
+                round=draw(small), size_bytes=draw(small | st.just(2**62)),
+            )  # fmt: skip
+        tool = draw(st.sampled_from([None, "profiler", "recorder"]))
+        made.append(one.trace(clock=draw(st.sampled_from(["unix", "unix", "boot"])), tool=tool))
+    return made
+
+
+@settings(max_examples=200)
+@given(wild())
+def test_whatever_traces_say_it_ends_in_a_valid_profile_or_one_clear_error(
+    made: list[Trace],
+) -> None:
+    try:
+        found = profile(made)
+    except ModelError:
+        return
+    for line in found.measured:
+        ends = replayed(found.graph, *recorded(found.graph, line))
+        assert max(ends, default=0) >= 0

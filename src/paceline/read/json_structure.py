@@ -48,12 +48,15 @@ def deeper_than(text: bytes, limit: int) -> bool:
 
 def _bound(text: bytes) -> int:
     """A number that the nesting does not exceed: in each word its openings before its closings."""
-    marks = np.frombuffer(_without_escapes(text), dtype=np.uint8)
+    text = _without_escapes(text)
+    marks = np.frombuffer(text, dtype=np.uint8, count=len(text) // 64 * 64)
     folded = marks | 0x20
     outside = ~_prefix_parity(_words(marks == ord('"')))
     opened = np.bitwise_count(_words(folded == ord("{")) & outside).astype(np.int32)
     closed = np.bitwise_count(_words(folded == ord("}")) & outside)
-    return int((np.cumsum(opened - closed) + closed).max(initial=0))
+    rest = text[len(marks) :]  # less than a word
+    within = int((np.cumsum(opened - closed) + closed).max(initial=0))
+    return within + rest.count(b"[") + rest.count(b"{")
 
 
 def _without_escapes(text: bytes) -> bytes:
@@ -65,16 +68,14 @@ def _without_escapes(text: bytes) -> bytes:
 
 def _words(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
     """The mask as bits, the first in the lowest bit of the first word."""
-    bits = np.packbits(mask, bitorder="little")
-    whole = np.zeros(-(-len(bits) // 8) * 8, dtype=np.uint8)
-    whole[: len(bits)] = bits
-    return whole.view("<u8")
+    return np.packbits(mask, bitorder="little").view("<u8")
 
 
 def _prefix_parity(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """A bit for each bit: whether an odd number of bits is set up to it (as in simdjson)."""
-    parity = words
+    parity = words.copy()
     for shift in (1, 2, 4, 8, 16, 32):
-        parity = parity ^ (parity << np.uint64(shift))
-    odd_before = np.cumsum(np.bitwise_count(words), dtype=np.uint8) - np.bitwise_count(words) & 1
+        parity ^= parity << np.uint64(shift)
+    count = np.bitwise_count(words)
+    odd_before = np.cumsum(count, dtype=np.uint8) - count & 1
     return parity ^ (np.uint64(0) - odd_before.astype(np.uint64))

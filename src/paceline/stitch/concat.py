@@ -101,22 +101,27 @@ def _merged(
 
 def _merged_groups(parts: Sequence[Trace]) -> tuple[npt.NDArray[Any], tuple[Group, ...]]:
     """A group that tells its members and one of that name that does not are the same."""
-    at: dict[str, list[int]] = {}
     groups: list[Group] = []
+    known: dict[Group, int] = {}
+    open_: dict[str, int] = {}  # by name, a group whose members nobody has told yet
+    first: dict[str, int] = {}
     moved: list[npt.NDArray[Any]] = []
     for part in parts:
         lookup: list[int] = []
         for group in part.groups:
-            known = at.setdefault(group.name, [])
-            fits = [k for k in known if None in (group.members, groups[k].members)]
-            fits = [k for k in known if groups[k].members == group.members] or fits
-            if not fits:
-                fits = [len(groups)]
-                known.append(len(groups))
+            if group.members is None:
+                at = first.get(group.name, len(groups))
+            else:
+                at = known.get(group, open_.pop(group.name, len(groups)))
+            if at == len(groups):
                 groups.append(group)
-            if groups[fits[0]].members is None:
-                groups[fits[0]] = group
-            lookup.append(fits[0])
+                first.setdefault(group.name, at)
+                if group.members is None:
+                    open_[group.name] = at
+            if group.members is not None:
+                groups[at] = group
+                known[group] = at
+            lookup.append(at)
         moved.append(np.array([*lookup, -1])[part.group])
     return np.concatenate(moved), tuple(groups)
 

@@ -9,6 +9,8 @@ its sides are there; a send that ended before its receiver came did not wait for
 waited besides counts to the lead of what follows, unless that follows the receive, too.
 """
 
+import itertools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,10 +25,8 @@ class Recorded:
         self.graph = graph
         self.order = np.lexsort((graph.lane, graph.worker))  # stable: ids rise within a lane
         lane, worker = graph.lane[self.order], graph.worker[self.order]
-        new = np.ones(len(graph), dtype=np.bool_)
-        new[1:] = (np.diff(lane) != 0) | (np.diff(worker) != 0)
-        self.first = new
-        self.device = np.cumsum(new) - 1
+        new = np.flatnonzero((np.diff(lane) != 0) | (np.diff(worker) != 0)) + 1
+        self.bounds = [0, *new.tolist(), len(graph)]
         self.waiting = np.flatnonzero(np.diff(graph.after_from) > 0)
         self.members = np.flatnonzero((graph.match >= 0) & (graph.kind == Kind.COLLECTIVE))
         self.receives, self.sends = messages(graph)
@@ -68,14 +68,11 @@ class Recorded:
 
     def before(self, end: I64) -> I64:
         """When the ops before each one on its lane had ended; 0 for the first."""
-        room = int(end.max(initial=0)) + 1
-        latest = np.maximum.accumulate(end[self.order] + room * self.device) - room * self.device
-        before = np.zeros(len(end), dtype=np.int64)
-        before[1:] = latest[:-1]
-        before[self.first] = 0
-        out = np.empty(len(end), dtype=np.int64)
-        out[self.order] = before
-        return out
+        latest = np.zeros(len(end), dtype=np.int64)
+        for first, last in itertools.pairwise(self.bounds):
+            ops = self.order[first:last]
+            latest[ops[1:]] = np.maximum.accumulate(end[ops[:-1]])
+        return latest
 
     def _equalize(self, own: npt.NDArray[np.int64], begun: I64, end: I64, known: Mask) -> None:
         """Gives all members of a collective its transfer."""

@@ -17,6 +17,7 @@ from paceline.stitch import lanes, structure
 from paceline.stitch.alignments import mapped_ns
 from paceline.stitch.flatten import Pieces
 from paceline.stitch.fold_keys import Key, keys
+from paceline.stitch.meeting import packed
 
 _MEDIAN_OF = 65  # steps that the order of ops is taken from
 
@@ -159,11 +160,12 @@ def _sizes(
     """The most frequent size of each op over the steps, -1 where none is known."""
     sizes = [t.size_bytes[own.event] for t, own in zip(traces, pieces, strict=True)]
     size, op = np.concatenate(sizes), np.concatenate(numbered)
-    told = (size >= 0) & (op >= 0)
-    pairs, times = np.unique(np.stack([op[told], size[told]]), axis=1, return_counts=True)
-    order = np.lexsort((pairs[1], times, pairs[0]))
+    told = np.flatnonzero((size >= 0) & (op >= 0))
+    _, first, times = np.unique(packed(op[told], size[told]), return_index=True, return_counts=True)
+    op, size = op[told[first]], size[told[first]]
+    order = np.lexsort((size, times, op))
     out = np.full(count, -1, dtype=np.int64)
-    out[pairs[0, order]] = pairs[1, order]  # the last one of an op is its most frequent
+    out[op[order]] = size[order]  # the last one of an op is its most frequent
     return out
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from paceline.model import I32, I64, Group, Kind
 from paceline.stitch.fold import Folded
 from paceline.stitch.matches import Matches
+from paceline.stitch.meeting import packed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,16 +28,15 @@ def meetings(folded: Folded, matches: Matches) -> Meetings:
     kind = folded.kinds.astype(np.int64)
     number, op = _rows(folded, matches)
     anchor = _lowest(number, op)
-    pairs, first, times = np.unique(
-        np.stack([op, anchor]), axis=1, return_index=True, return_counts=True
-    )
-    order = np.lexsort((-pairs[1], times, pairs[0]))
+    _, first, times = np.unique(packed(op, anchor), return_index=True, return_counts=True)
+    op, anchor, number = op[first], anchor[first], number[first]
+    order = np.lexsort((-anchor, times, op))
     at = np.full(len(folded), -1, dtype=np.int64)
     often = np.zeros(len(folded), dtype=np.int64)
     group = np.full(len(folded), -1, dtype=np.int64)
-    at[pairs[0, order]] = pairs[1, order]  # the last of an op is its most frequent
-    often[pairs[0, order]] = times[order]
-    group[pairs[0, order]] = matches.group[number[first[order]]]
+    # the last of an op is its most frequent
+    at[op[order]], often[op[order]] = anchor[order], times[order]
+    group[op[order]] = matches.group[number[order]]
     met = np.flatnonzero(at >= 0)
     at[met] = at[at[met]]  # the lowest op of a rare match may itself belong elsewhere
     met = _once(met, at, kind, folded.worker, often)

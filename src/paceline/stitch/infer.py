@@ -38,6 +38,7 @@ _SHORT = 0.1  # of the wait
 _STEADY_NS = 5_000
 _STEADY = 0.25  # of the variation that is explained
 _MOST = 0.75
+_MOST_LANES = 64  # of one worker
 _NEXT = 16  # ops that may use a collective, of those that begin after it
 
 
@@ -96,14 +97,14 @@ def _seen(graph: Graph, start_ns: I64, end_ns: I64) -> Seen:
 
 
 def _lanes(graph: Graph) -> list[list[I64]]:
-    """The ops of each lane, in order, by worker."""
+    """The ops of each lane, in order, by worker; of very many lanes, those with most ops."""
     order = np.lexsort((graph.lane, graph.worker))
     worker, lane = graph.worker[order], graph.lane[order]
     new = np.flatnonzero((np.diff(worker) != 0) | (np.diff(lane) != 0)) + 1
     by_worker: dict[int, list[I64]] = {}
     for ops in np.split(order, new):
         by_worker.setdefault(int(graph.worker[ops[0]]), []).append(ops)
-    return list(by_worker.values())
+    return [sorted(lanes, key=len, reverse=True)[:_MOST_LANES] for lanes in by_worker.values()]
 
 
 def _together(parts: Sequence[Cases]) -> Cases:

@@ -7,6 +7,7 @@ with it is left out, and said.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from paceline.model import UNKNOWN, ModelError, Note, Trace, verify
 from paceline.stitch.concat import together
 from paceline.stitch.dependencies import depending
 from paceline.stitch.keys import is_keys, keyed
+from paceline.stitch.plausible import plausible
 
 _MOST = 1_000_000  # a torn file may claim any number of workers; no more than these are listed
 
@@ -32,10 +34,12 @@ class Joined:
 def workers(traces: Iterable[Trace]) -> Joined:
     """One trace for each worker that left events with times."""
     parts: dict[int, list[Trace]] = {}
-    for trace in traces:
-        parts.setdefault(trace.worker, []).append(verify(trace))
     joined: list[Trace] = []
     notes: list[Note] = []
+    for trace in traces:
+        part, note = plausible(verify(trace))
+        parts.setdefault(trace.worker, []).append(part)
+        notes.extend([note] if note else [])
     offsets: dict[tuple[int, str], int] = {}
     for rank in sorted(parts):
         own = [part for part in parts[rank] if len(part)]
@@ -113,17 +117,17 @@ def _window(trace: Trace) -> tuple[int, int]:
 
 def _refuse_twice(own: Sequence[Trace]) -> None:
     """Two recordings of one moment by one tool are two workers with the same rank."""
+    alike: dict[object, list[tuple[tuple[int, int], int]]] = {}
     for at, one in enumerate(own):
-        for other in own[at + 1 :]:
-            alike = (_tool(one), one.clock, _is_hops(one), is_keys(one))
-            if alike != (_tool(other), other.clock, _is_hops(other), is_keys(other)):
-                continue
-            (a, b), (c, d) = _window(one), _window(other)
-            if a <= d and c <= b:
-                where = ", ".join(s.path for t in (one, other) for s in t.sources) or None
+        kind = _tool(one), one.clock, _is_hops(one), is_keys(one)
+        alike.setdefault(kind, []).append((_window(one), at))
+    for windows in alike.values():
+        for (before, one), (after, other) in itertools.pairwise(sorted(windows)):
+            if after[0] <= before[1]:
+                both = (own[one], own[other])
                 raise ModelError(
-                    f"two traces say that they are worker {one.worker}, at the same time.",
-                    where=where,
+                    f"two traces say that they are worker {own[one].worker}, at the same time.",
+                    where=", ".join(s.path for t in both for s in t.sources) or None,
                     expected="Each worker has one trace of each tool.",
                     cure="Give each file once, and only files of one run.",
                 )

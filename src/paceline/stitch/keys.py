@@ -78,11 +78,17 @@ def _shift(starts: I64, issued: I64, *, same: bool) -> int | None:
     """By how many entries the first span lags the first entry; None if nothing fits."""
     if not same:
         return 0 if len(starts) == len(issued) else None
-    for shift in range(len(issued) - len(starts), -len(starts), -1):
+
+    def fits(shift: int) -> bool:
         met = np.arange(max(0, -shift), len(starts))
-        if (issued[met + shift] <= starts[met] + _JITTER_NS).all():
-            return shift
-    return None
+        return bool((issued[met + shift] <= starts[met] + _JITTER_NS).all())
+
+    # a shift that fits leaves the earlier ones fitting, too
+    low, high = -len(starts), len(issued) - len(starts)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low if low > -len(starts) else None
 
 
 def _told(timeline: Trace, keys: Trace, span_of: I64) -> Trace:
@@ -104,11 +110,12 @@ def _grouped(
 ) -> tuple[tuple[Group, ...], npt.NDArray[np.int32]]:
     """A sequence number counts within the recorder's own group, so both come from there."""
     table = list(timeline.groups)
-    lookup: list[int] = []
+    place = {group: at for at, group in reversed(list(enumerate(table)))}
     for group in keys.groups:
-        if group not in table:
+        if group not in place:
+            place[group] = len(table)
             table.append(group)
-        lookup.append(table.index(group))
+    lookup = [place[group] for group in keys.groups]
     out = timeline.group.copy()
     out[spans] = np.array([*lookup, -1])[keys.group[entries]]
     return tuple(table), out

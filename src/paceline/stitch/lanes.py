@@ -17,6 +17,7 @@ from paceline.model import F64, I64
 from paceline.stitch.flatten import Pieces
 
 _NUMBERED = re.compile(r"thread \d+( \(.*\))?")  # the number, and what the system calls it
+_MOST = 64  # threads of one worker that are compared with those of others
 _ALIKE = 0.5  # overlap of what two lanes do, from which on they play the same part
 
 
@@ -36,12 +37,13 @@ def named(
         used = [int(lane) for lane in np.unique(own.lane)]
         unknown = [lane for lane in used if _NUMBERED.fullmatch(names[lane])]
         taken = {*parts, *(names[lane] for lane in used if lane not in unknown)}
-        doing = _doing(own, key, unknown, kinds)
-        given = _recognized(unknown, doing, parts)
+        doing = _doing(own, key, unknown[:_MOST], kinds)
+        given = _recognized(unknown[:_MOST], doing, parts)
         given |= _new(own, talk, [lane for lane in unknown if lane not in given], taken)
         for lane, name in given.items():
             names[lane] = name
-            parts.setdefault(name, doing[unknown.index(lane)])
+        for lane, does in zip(unknown, doing, strict=False):
+            parts.setdefault(names[lane], does)
         numbers.append(np.array([table.setdefault(name, len(table)) for name in names]))
     return tuple(table), numbers
 
@@ -77,9 +79,11 @@ def _new(
     """Names for lanes that play no known part: the busiest is main, if no lane is yet."""
     if not lanes:
         return {}
-    work = np.where(talk, 0, own.end_ns - own.start_ns)
-    busy = {lane: int(work[own.lane == lane].sum()) for lane in lanes}
-    began = {lane: int(own.start_ns[own.lane == lane].min()) for lane in lanes}
+    count = len(own.lanes)
+    busy = np.zeros(count, dtype=np.int64)
+    np.add.at(busy, own.lane, np.where(talk, 0, own.end_ns - own.start_ns))
+    began = np.full(count, np.iinfo(np.int64).max)
+    np.minimum.at(began, own.lane, own.start_ns)
     given: dict[int, str] = {}
     if "main" not in taken:
         given[max(lanes, key=lambda lane: (busy[lane], -began[lane]))] = "main"

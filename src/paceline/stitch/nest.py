@@ -11,10 +11,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from paceline.model import I64
+from paceline.model import I64, ModelError
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
+_LONGEST = 2.0**61  # ns of all lanes in all steps, one after the other
 DEEPEST = 128  # calls in calls; beyond it a span is part of the one around it
 
 
@@ -27,6 +28,12 @@ def shifts(start: I64, end: I64, track: I64) -> I64:
     np.maximum.at(last, track, end)
     used = first <= last
     room = np.where(used, last - np.where(used, first, 0), 0) + 1
+    if float(room.sum(dtype=np.float64)) > _LONGEST:
+        raise ModelError(
+            f"the lanes of one worker span {room.max() / 3600e9:,.0f} hours in each of many steps.",
+            expected="Times of a worker are nanoseconds on one clock.",
+            cure="Check the unit of the times, and record again.",
+        )
     return np.cumsum(room) - room - np.where(used, first, 0)
 
 

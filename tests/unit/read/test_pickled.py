@@ -68,7 +68,11 @@ class Plain:
 
 
 @pytest.mark.parametrize("protocol", range(6))
-@pytest.mark.parametrize("value", [Runs(), Plain(), {1, 2}, print, 2j], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [Runs(), Plain(), {1, 2}, print, 2j],
+    ids=["runs", "plain", "set", "print", "2j"],
+)
 def test_whatever_could_run_is_refused_by_name(capsys, protocol, value):
     with pytest.raises(InputError) as caught:
         data(pickle.dumps({"entries": [value]}, protocol))

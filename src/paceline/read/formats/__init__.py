@@ -10,6 +10,7 @@ from typing import Protocol
 
 from paceline.model import Trace
 from paceline.read.formats import (
+    execution_trace,
     flight_recorder,
     horovod,
     kineto,
@@ -40,5 +41,6 @@ FORMATS: tuple[Format, ...] = (
     pipeline_ops,
     flight_recorder,
     horovod,
+    execution_trace,
     kineto,
 )

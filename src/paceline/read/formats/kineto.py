@@ -14,7 +14,7 @@ from paceline.read.kineto_trace import trace_of
 from paceline.read.opened import Opened
 from paceline.read.pieces import Pieces
 
-NAME = "kineto"
+NAME: str = "kineto"
 
 _START = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
 _KEYS = re.compile(rb'"(?:schemaVersion|deviceProperties|baseTimeNanoseconds|distributedInfo)"\s*:')
