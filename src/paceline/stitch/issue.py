@@ -3,7 +3,8 @@
 gloo runs collectives on threads of its own; the trace shows the span there and the call on the
 thread that made it, and nothing that ties them. Calls and spans come in the same order: a call is
 taken for the issuer if it occurs as often as the spans in every step, each time begins before its
-span, and the span follows at once, or as soon as the spans before it have ended.
+span, and the span follows at once, or as soon as the spans before it have ended. What happened
+fewer than three times, or at the very moment of the span, may be chance.
 """
 
 import numpy as np
@@ -13,6 +14,7 @@ from paceline.stitch.concat import owners_of, with_links
 from paceline.stitch.meeting import packed
 from paceline.stitch.nest import Mask
 
+_LEAST = 3  # spans
 _AT_ONCE_NS = 500_000  # waking a thread on a busy machine
 _AT_ONCE_SHARE = 0.1  # of the time between two spans
 
@@ -33,6 +35,8 @@ def issued(trace: Trace) -> Trace:
     targets: list[I64] = []
     for name in np.unique(trace.name[spans]):
         own = spans[trace.name[spans] == name]
+        if len(own) < _LEAST:
+            continue
         own = own[np.argsort(trace.start_ns[own], kind="stable")]
         call = _issuer(trace, own, calls[~np.isin(trace.lane[calls], trace.lane[own])])
         if call is not None:
@@ -50,7 +54,7 @@ def _issuer(trace: Trace, spans: I64, calls: I64) -> I64 | None:
     best: tuple[float, I64] | None = None
     for name in _as_often(trace, spans, calls):
         own = calls[trace.name[calls] == name]
-        if (trace.start_ns[own] > start).any() or (trace.step[own] != trace.step[spans]).any():
+        if (trace.start_ns[own] >= start).any() or (trace.step[own] != trace.step[spans]).any():
             continue
         lag = float(np.median(start - np.maximum(trace.start_ns[own], free)))
         if best is None or lag < best[0]:

@@ -75,18 +75,32 @@ def test_a_span_that_is_tied_needs_no_issuer() -> None:
     assert ("gloo:all_reduce", "c10d::allreduce_") in links(trace)
 
 
-def test_one_span_alone_is_judged_by_its_delay() -> None:
+@pytest.mark.parametrize(("steps", "found"), [(2, set()), (3, {("reduce", "other call")})])
+def test_what_happened_once_or_twice_may_be_chance(steps: int, found: set[tuple[str, str]]) -> None:
     made = Made()
-    made.add("call", 0, 10 * US)
-    made.add("other call", 5 * US, 10 * US)
-    made.add("reduce", 30 * US, MS, kind=Kind.COLLECTIVE, lane="comm")
-    assert links(issued(made.trace())) == {("reduce", "other call")}
+    for step in range(steps):
+        now = step * 10 * MS
+        made.add("call", now, now + 10 * US, step=step)
+        made.add("other call", now + 5 * US, now + 10 * US, step=step)
+        made.add("reduce", now + 30 * US, now + MS, kind=Kind.COLLECTIVE, lane="comm", step=step)
+    assert links(issued(made.trace())) == found
+
+
+def test_work_that_begins_at_the_very_moment_of_a_collective_did_not_issue_it() -> None:
+    made = Made()
+    for step in range(4):
+        now = step * 100 * MS
+        made.add("backward", now, now + 30 * MS, step=step, lane="stream 7")
+        made.add("reduce", now, now + 10 * MS, kind=Kind.COLLECTIVE, lane="comm", step=step)
+    assert links(issued(made.trace())) == set()
 
 
 def test_a_call_of_another_step_is_no_issuer() -> None:
     made = Made()
     made.add("call", 0, 10 * US, step=0)
     made.add("call", 20 * US, 25 * US, step=1)
+    made.add("call", 100 * US, 105 * US, step=2)
     made.add("reduce", 30 * US, 40 * US, kind=Kind.COLLECTIVE, lane="comm", step=1)
     made.add("reduce", 50 * US, 60 * US, kind=Kind.COLLECTIVE, lane="comm", step=0)
+    made.add("reduce", 110 * US, 120 * US, kind=Kind.COLLECTIVE, lane="comm", step=2)
     assert links(issued(made.trace())) == set()
