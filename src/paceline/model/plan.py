@@ -22,7 +22,10 @@ _EDIT = re.compile(rf"\s*+({_NAME.pattern})\s*+\{{(.*)\}}\s*+", re.DOTALL)
 _ARGUMENT = re.compile(
     rf'\s*+({_KEY.pattern})\s*+=\s*+("(?:[^"\\]|\\.)*+"|[^,"]*+)\s*+(,|\Z)', re.DOTALL
 )
-_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:@/+-]*|\d+-\d+")  # 0-1: the link of two workers
+# besides words: 0-1, the link of two workers, and 25MiB, a size
+_BARE = re.compile(
+    r"[A-Za-z_][A-Za-z0-9_.:@/+-]*|[0-9]+-[0-9]+|[0-9]{1,19}(\.[0-9]{1,9})?[A-Za-z]+"
+)
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _FLOAT = re.compile(r"-?[0-9]{1,300}(\.[0-9]{0,300}([eE][+-]?[0-9]{1,3})?|[eE][+-]?[0-9]{1,3})")
 _LARGEST = 2**63  # of whole numbers

@@ -1,36 +1,11 @@
-"""Which operation a collective is: all-reduce, all-gather, and so on.
-
-Traces name collectives as their frameworks do (`gloo:all_reduce`, `ncclDevKernel_AllReduce_...`),
-so only the letters of a name count. A name that says no operation at all ("grads 0") stands for
-gradients reduced together: an all-reduce.
-"""
+"""The works of a graph by operation: which collectives are all-reduces, and one op of each."""
 
 import numpy as np
 import numpy.typing as npt
 
-from paceline.model import I32, U8, Graph, Kind, Work
+from paceline.model import I32, OPERATIONS, U8, Graph, Kind, Work, operation
 
-# The first that a name contains; `reduce` last of those that contain it.
-OPERATIONS = (
-    "all_reduce",
-    "reduce_scatter",
-    "all_gather",
-    "all_to_all",
-    "broadcast",
-    "barrier",
-    "gather",
-    "scatter",
-    "reduce",
-)
-ALL_REDUCE = 0
-_LETTERS = tuple(name.replace("_", "") for name in OPERATIONS)
-
-
-def operation(work: Work) -> int:
-    """Position in OPERATIONS of what a collective work does."""
-    letters = "".join(mark for mark in work.name.lower() if mark.isalpha())
-    found = (at for at, name in enumerate(_LETTERS) if name in letters)
-    return next(found, ALL_REDUCE)
+ALL_REDUCE = OPERATIONS.index("all_reduce")
 
 
 def works_of(graph: Graph, ops: npt.NDArray[np.integer]) -> list[Work]:

@@ -16,7 +16,7 @@ from paceline.rewrite.closed_form import terms
 from paceline.rewrite.laws import Laws
 from paceline.rewrite.operation import OPERATIONS, works_of
 from paceline.rewrite.state import State
-from paceline.rewrite.transfer_law import lawful, predicted, scaled
+from paceline.rewrite.transfer_law import assumed, predicted, scaled
 from paceline.rewrite.transfers import Transfers
 
 
@@ -53,7 +53,7 @@ def reshaped(
     state: State, edit: Edit, found: Transfers, was: Sequence[Shape], becomes: Sequence[Shape]
 ) -> State:
     """The state whose collectives take the times of their new shapes; its laws follow."""
-    laws = lawful(state)
+    state, laws = assumed(state, found)
     messages, load = _growth(was, becomes)
     same = (messages == 1) & (load == 1)
     fixed = laws.latency_ns[found.row]

@@ -2,7 +2,9 @@
 
 From what the profile measured of a group, where its sizes differ by a factor of two or more,
 weighing relative errors; else from the times at hand; else from the cluster, as a ring (or the
-algorithm named) over its slowest link; else it is not known, and what needs it is refused.
+algorithm named) over its slowest link. Sizes that are alike tell no latency: `assumed` then counts
+all of the time as bytes, and says so, unless a cluster is there to play them on. Where no size is
+known, what needs a law is refused.
 """
 
 import numpy as np
@@ -33,6 +35,24 @@ def lawful(state: State) -> Laws:
     if state.cluster is not None:
         _from_cluster(state, found, latency, per_byte)
     return Laws(latency_ns=latency, ns_per_byte=per_byte)
+
+
+def assumed(state: State, found: Transfers) -> tuple[State, Laws]:
+    """The laws, those of collectives of one size by assumption, and the state that notes it."""
+    laws = lawful(state)
+    open_rows = np.isnan(laws.latency_ns)
+    told = open_rows[found.row] & (found.size_bytes > 0) & (found.duration_ns > 0)
+    if state.cluster is not None or not told.any():
+        return state, laws
+    latency, per_byte = laws.latency_ns.copy(), laws.ns_per_byte.copy()
+    row, size = found.row[told], found.size_bytes[told]
+    each = found.duration_ns[told] / size
+    for at in np.unique(row):
+        latency[at], per_byte[at] = 0.0, np.median(each[row == at])
+    noted = state.noting(
+        "no-latency", "collectives of sizes alike: all of their time counts as bytes", len(row)
+    )
+    return noted, Laws(latency_ns=latency, ns_per_byte=per_byte)
 
 
 def fitted(row: I64, size_bytes: I64, duration_ns: I64, rows: int) -> tuple[F64, F64]:

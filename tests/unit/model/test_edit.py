@@ -114,3 +114,10 @@ def test_garbage_takes_no_time(text: str):
     with pytest.raises(InputError):
         Edit.parse(text)
     assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("word", ["25MiB", "1.5GB", "0-1"])
+def test_sizes_and_links_need_no_quotes(word: str) -> None:
+    edit = Edit.parse(f"speed{{link={word}}}")
+    assert edit.get("link") == word
+    assert str(edit) == f"speed{{link={word}}}"

@@ -271,11 +271,13 @@ def test_times_that_follow_from_links_go_on_doing_so():
     assert taken(out) == [-1, -1, -1]
 
 
-def test_one_size_alone_tells_no_law():
-    for text in ("fuse-buckets{limit_bytes=999}", "split-buckets{limit_bytes=50}"):
-        with pytest.raises(InputError, match="by size is not known") as caught:
-            edited(ddp(100, 100), text)
-        assert "Give a cluster file" in str(caught.value)
+def test_one_size_alone_counts_all_time_as_bytes_and_says_so():
+    fused = edited(ddp(100, 100), "fuse-buckets{limit_bytes=999}")
+    assert taken(fused) == [2 * ns(100)]
+    split = edited(ddp(100, 100), "split-buckets{limit_bytes=50}")
+    assert taken(split) == [ns(100) // 2] * 4
+    for out in (fused, split):
+        assert [note.code for note in out.notes] == ["no-latency"]
 
 
 def test_the_cluster_tells_the_law_that_one_size_does_not():

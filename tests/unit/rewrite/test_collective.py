@@ -91,13 +91,20 @@ def test_all_reduces_that_become_equal_are_told_apart():
     assert works == [op.work for op in out.graph if op.worker == 1 and op.kind == 4]
 
 
-def test_one_size_alone_tells_no_law():
+@pytest.mark.parametrize("size", [-1, 100])
+def test_one_size_alone_is_all_bytes_and_no_size_tells_nothing(size: int):
     small = Small(2)
     small.group("dp")
     first = {w: small.add(w, "gpu", "compute", 60) for w in (0, 1)}
-    small.reduce("a", 50, 100, first)
-    with pytest.raises(InputError, match="by size is not known"):
-        edited(small, "collective{algorithm=ps}")
+    small.reduce("a", 50, size, first)
+    if size < 0:
+        with pytest.raises(InputError, match="by size is not known") as caught:
+            edited(small, "collective{algorithm=ps}")
+        assert "Give a cluster file" in str(caught.value)
+        return
+    out = edited(small, "collective{algorithm=ps}")
+    assert taken(out) == [100]  # a ring of two moves each byte once, its server both copies
+    assert [note.code for note in out.notes] == ["no-latency"]
 
 
 def test_a_job_without_all_reduce_is_refused():

@@ -146,14 +146,16 @@ def test_other_jobs_are_refused():
     refused(oftener, "workers 0 and 3 do not compute the same ('more')")
 
 
-def test_one_size_alone_tells_no_law_but_a_cluster_does():
+def test_one_size_alone_is_all_bytes_with_a_note_and_without_one_on_a_cluster():
     small = Small(2)
     small.group("dp")
     first = {w: small.add(w, "gpu", "compute", 60) for w in (0, 1)}
     small.reduce("a", 1000, 1000, first)
-    with pytest.raises(InputError, match="by size is not known"):
-        edited(small, "workers{count=4}")
+    alone = edited(small, "workers{count=4}")
+    assert taken(alone) == [1500]
+    assert [note.code for note in alone.notes] == ["no-latency"]
     out = edited(
         small, "workers{count=4}", cluster=star([f"m{at}" for at in range(4)], latency_ns=0)
     )
     assert taken(out) == [1500]  # 2 (n - 1) / n from 1 to 1.5
+    assert out.notes == ()

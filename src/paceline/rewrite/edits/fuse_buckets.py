@@ -24,7 +24,7 @@ from paceline.rewrite.queue import (
 from paceline.rewrite.renumber import merged
 from paceline.rewrite.select import Mask
 from paceline.rewrite.state import State
-from paceline.rewrite.transfer_law import lawful, predicted, scaled
+from paceline.rewrite.transfer_law import assumed, predicted, scaled
 from paceline.rewrite.transfers import Transfers, transfers
 from paceline.rewrite.works import NewWorks
 
@@ -115,7 +115,7 @@ def _fused(state: State, edit: Edit, found: Transfers, runs: Runs) -> State:
 
 def _resized(state: State, edit: Edit, found: Transfers, runs: Runs, whole_of: I64) -> State:
     """Gives the last part of each run the size and the time of the whole."""
-    laws = lawful(state)
+    state, laws = assumed(state, found)
     count = len(whole_of)
     size = np.zeros(count, dtype=np.int64)
     np.add.at(size, whole_of, found.size_bytes)

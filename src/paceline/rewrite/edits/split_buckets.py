@@ -16,7 +16,7 @@ from paceline.rewrite.operation import works_of
 from paceline.rewrite.queue import gradient_all_reduces, nothing_to_resize
 from paceline.rewrite.renumber import repeated
 from paceline.rewrite.state import State
-from paceline.rewrite.transfer_law import lawful, predicted, scaled
+from paceline.rewrite.transfer_law import assumed, predicted, scaled
 from paceline.rewrite.transfers import Transfers, transfers
 from paceline.rewrite.works import NewWorks
 
@@ -58,7 +58,7 @@ def apply(state: State, edit: Edit) -> State:
 
 
 def _split(state: State, edit: Edit, found: Transfers, parts: I64, counts: I64) -> State:
-    laws = lawful(state)
+    state, laws = assumed(state, found)
     some = np.flatnonzero(parts > 1)
     of = np.repeat(some, parts[some])  # the whole of each part
     part = np.arange(len(of)) - np.repeat(chained(parts[some])[:-1], parts[some])
