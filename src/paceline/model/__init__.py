@@ -17,6 +17,7 @@ from paceline.model.errors import (
 from paceline.model.file import digest, dumped, load, replacing, save
 from paceline.model.graph import Bucket, Graph, Op, Work
 from paceline.model.job import Goal, Job, Target
+from paceline.model.operations import OPERATIONS, operation
 from paceline.model.plan import (
     Baseline,
     Certificate,
@@ -108,6 +109,7 @@ __all__ = [
     "I32",
     "I64",
     "KINDS",
+    "OPERATIONS",
     "PHASES",
     "RULES",
     "TALKING",
@@ -196,6 +198,7 @@ __all__ = [
     "dumped",
     "load",
     "no_norms",
+    "operation",
     "parse_bytes",
     "parse_bytes_per_s",
     "parse_duration_ns",

@@ -8,16 +8,13 @@ user's own graph that it stands for. `rewrite.EDITS` lists every edit with its k
 from paceline.rewrite.edited import edited
 from paceline.rewrite.edits import EDITS, EditModule
 from paceline.rewrite.key import Key, Takes
-from paceline.rewrite.operation import OPERATIONS, operation
 from paceline.rewrite.rewritten import Rewritten
 
 __all__ = [
     "EDITS",
-    "OPERATIONS",
     "EditModule",
     "Key",
     "Rewritten",
     "Takes",
     "edited",
-    "operation",
 ]

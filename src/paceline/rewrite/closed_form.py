@@ -14,7 +14,7 @@ another and `bytes` what passes the slowest link, per byte of the buffer. With n
 
 import math
 
-from paceline.rewrite.operation import OPERATIONS
+from paceline.model import OPERATIONS
 
 ALGORITHMS = ("ring", "tree", "hierarchical", "ps", "forest")
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paceline.model import F64, Edit
+from paceline.model import F64, OPERATIONS, Edit
 from paceline.rewrite.closed_form import terms
 from paceline.rewrite.laws import Laws
-from paceline.rewrite.operation import OPERATIONS, works_of
+from paceline.rewrite.operation import works_of
 from paceline.rewrite.state import State
 from paceline.rewrite.transfer_law import assumed, predicted, scaled
 from paceline.rewrite.transfers import Transfers

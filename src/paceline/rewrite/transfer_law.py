@@ -9,10 +9,10 @@ known, what needs a law is refused.
 
 import numpy as np
 
-from paceline.model import DECILES, F64, I64, Edit, Graph, Group, InputError, Times
+from paceline.model import DECILES, F64, I64, OPERATIONS, Edit, Graph, Group, InputError, Times
 from paceline.rewrite.closed_form import terms
 from paceline.rewrite.laws import Laws
-from paceline.rewrite.operation import OPERATIONS, works_of
+from paceline.rewrite.operation import works_of
 from paceline.rewrite.routes import Routes
 from paceline.rewrite.state import State, begun
 from paceline.rewrite.transfers import Transfers, transfers

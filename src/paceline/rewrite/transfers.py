@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from paceline.model import I64, Graph, Kind
-from paceline.rewrite.operation import OPERATIONS, first_op, operations
+from paceline.model import I64, OPERATIONS, Graph, Kind
+from paceline.rewrite.operation import first_op, operations
 from paceline.rewrite.state import State
 
 

@@ -12,13 +12,21 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from paceline.model import I32, Cluster, Graph, Kind, ModelError, Times
-from paceline.simulate.algorithms import ALL_REDUCE, OTHERS, Near
+from paceline.model import (
+    I32,
+    OPERATIONS,
+    Cluster,
+    Graph,
+    Kind,
+    ModelError,
+    Times,
+    operation,
+)
+from paceline.reduce import ALL_REDUCE, OTHERS, Near, Transfers
 from paceline.simulate.inserted import Piece, Site, inserted
 from paceline.simulate.network import Network
 from paceline.simulate.placement import places, worker_rows
 from paceline.simulate.sound import named, sound
-from paceline.simulate.transfers import Transfers
 
 Ops = npt.NDArray[np.intp]
 
@@ -61,8 +69,6 @@ def open_collectives(graph: Graph, times: Times) -> Ops:
 
 def expanded(graph: Graph, times: Times, meets: Ops, network: Network, place: I32) -> Lowered:
     """The graph with the collectives of these ops as sends and receives."""
-    from paceline.rewrite import OPERATIONS, operation
-
     if not len(meets):
         return Lowered(graph, times, np.arange(len(graph), dtype=np.int32))
     at = place[worker_rows(graph)]

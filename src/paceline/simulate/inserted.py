@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from paceline.model import I32, I64, Graph, Kind, Times, Work, chained
+from paceline.reduce import Transfers
 from paceline.simulate.network import Network
-from paceline.simulate.transfers import Transfers
 
 Ops: TypeAlias = npt.NDArray[np.intp]
 Pairs: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # who waits, for whom

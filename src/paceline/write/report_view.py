@@ -6,7 +6,7 @@ name. docs/reference/json.md describes every field.
 
 import msgspec
 
-from paceline.model import Finding, Report
+from paceline.model import Finding, MeasuredLink, Report
 
 
 class StepMs(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +105,6 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
 def report_view(report: Report) -> ReportView:
     """The view of a report."""
     median, p10, p90 = (ns / 1e6 for ns in report.step_ns)
-    simulated = report.simulated_step_ns
     return ReportView(
         schema=1,
         workers=report.workers,
@@ -113,39 +112,14 @@ def report_view(report: Report) -> ReportView:
         steps=report.steps,
         events=report.events,
         step_ms=StepMs(median=median, p10=p10, p90=p90),
-        replay=Replay(
-            step_ms=None if simulated is None else simulated / 1e6, error=report.simulation_error
-        ),
+        replay=Replay(step_ms=_ms(report.simulated_step_ns), error=report.simulation_error),
         alignment=tuple(
             Clock(worker=a.worker, offset_us=a.offset_ns / 1e3, drift_ppm=a.drift_ppm)
             for a in report.alignment
         ),
         alignment_residual_us=None if report.residual_ns is None else report.residual_ns / 1e3,
-        collectives=CollectivesMs(
-            count=report.collectives,
-            transfer_ms=report.transfer_ns / 1e6,
-            per_worker=tuple(
-                WorkerMs(
-                    worker=wait.worker,
-                    busy_ms=wait.busy_ns / 1e6,
-                    wait_ms=wait.wait_ns / 1e6,
-                    arrives_last=wait.arrives_last,
-                )
-                for wait in report.waits
-            ),
-        ),
-        links=tuple(
-            LinkRow(
-                a=link.a,
-                b=link.b,
-                gbit_per_s=_gbit(link.bytes_per_s),
-                latency_us=None if link.latency_ns is None else link.latency_ns / 1e3,
-                interval=None
-                if link.interval_bytes_per_s is None
-                else (_gbit(link.interval_bytes_per_s[0]), _gbit(link.interval_bytes_per_s[1])),
-            )
-            for link in report.links
-        ),
+        collectives=_collectives(report),
+        links=tuple(_link(link) for link in report.links),
         critical_path=tuple(
             PathRow(worker=part.worker, kind=part.kind, name=part.name, ms=part.ns / 1e6)
             for part in report.critical_path
@@ -155,8 +129,39 @@ def report_view(report: Report) -> ReportView:
     )
 
 
+def _collectives(report: Report) -> CollectivesMs:
+    return CollectivesMs(
+        count=report.collectives,
+        transfer_ms=report.transfer_ns / 1e6,
+        per_worker=tuple(
+            WorkerMs(
+                worker=wait.worker,
+                busy_ms=wait.busy_ns / 1e6,
+                wait_ms=wait.wait_ns / 1e6,
+                arrives_last=wait.arrives_last,
+            )
+            for wait in report.waits
+        ),
+    )
+
+
+def _link(link: MeasuredLink) -> LinkRow:
+    ends = link.interval_bytes_per_s
+    return LinkRow(
+        a=link.a,
+        b=link.b,
+        gbit_per_s=_gbit(link.bytes_per_s),
+        latency_us=None if link.latency_ns is None else link.latency_ns / 1e3,
+        interval=None if ends is None else (_gbit(ends[0]), _gbit(ends[1])),
+    )
+
+
 def _gbit(bytes_per_s: float) -> float:
     return bytes_per_s * 8 / 1e9
+
+
+def _ms(ns: float | None) -> float | None:
+    return None if ns is None else ns / 1e6
 
 
 def _finding(finding: Finding) -> FindingRow:
@@ -167,7 +172,7 @@ def _finding(finding: Finding) -> FindingRow:
         subject=finding.subject,
         worker=finding.worker,
         cause=None if finding.cause is None else finding.cause.value,
-        cost_ms=None if finding.cost_ns is None else finding.cost_ns / 1e6,
+        cost_ms=_ms(finding.cost_ns),
         interval_ms=None if interval is None else (interval[0] / 1e6, interval[1] / 1e6),
         evidence=finding.evidence,
         advice=finding.advice,

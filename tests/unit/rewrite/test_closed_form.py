@@ -2,8 +2,8 @@
 
 import pytest
 
+from paceline.model import OPERATIONS
 from paceline.rewrite.closed_form import ALGORITHMS, terms
-from paceline.rewrite.operation import OPERATIONS
 
 
 @pytest.mark.parametrize(

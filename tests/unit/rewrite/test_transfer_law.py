@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from small_jobs import Small, profile, star
 
-from paceline.model import Cluster, Group, Link, Machine
-from paceline.rewrite.operation import OPERATIONS
+from paceline.model import OPERATIONS, Cluster, Group, Link, Machine
 from paceline.rewrite.state import State, begun
 from paceline.rewrite.transfer_law import fitted, lawful, predicted
 from paceline.rewrite.transfers import transfers

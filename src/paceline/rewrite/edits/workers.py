@@ -11,10 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from paceline.model import Edit, Graph, Group, InputError, Kind, Phase
+from paceline.model import OPERATIONS, Edit, Graph, Group, InputError, Kind, Phase, operation
 from paceline.rewrite.bridge import free_of_talk
 from paceline.rewrite.key import Key, Takes, whole
-from paceline.rewrite.operation import OPERATIONS, operation
 from paceline.rewrite.placement import with_more
 from paceline.rewrite.renumber import cloned, kept
 from paceline.rewrite.reshape import reshaped, shapes

@@ -2,8 +2,7 @@
 
 import pytest
 
-from paceline.model import Kind, Work
-from paceline.rewrite import OPERATIONS, operation
+from paceline.model import OPERATIONS, Kind, Work, operation
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ one. Rings go through one neighborhood after the other. Two trees: Sanders, Spec
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from paceline.simulate.transfers import Draft, Transfers
+from paceline.reduce.transfers import Draft, Transfers
 
 Near = Sequence[Sequence[int]]
 
