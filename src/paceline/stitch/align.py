@@ -57,9 +57,9 @@ def _alignment(
     if units.component[unit] != 0:
         return Alignment(worker=trace.worker, offset_ns=0, drift_ppm=0.0, raw_start_ns=first_ns)
     scale = fit.known.scale
-    drift = float(fit.known.q[unit] / scale.span[unit])
+    drift = float(fit.known.q[unit] / scale.extent[unit])
     since = first_ns - int(units.start_ns[unit]) - float(scale.middle[unit])
-    slope_bar = float(fit.slope_bar_ns[unit] / scale.span[unit]) * 1e6
+    slope_bar = float(fit.slope_bar_ns[unit] / scale.extent[unit]) * 1e6
     known = np.isfinite(bar_ns)
     return Alignment(
         worker=trace.worker,
@@ -78,7 +78,7 @@ def _jumped(traces: Sequence[Trace], units: Units, fit: Fitted) -> list[Note]:
 def _jump(traces: Sequence[Trace], units: Units, fit: Fitted, jump: Jump) -> Note:
     index = int(np.flatnonzero(units.of_trace == jump.unit)[0])
     scale = fit.known.scale
-    since = float(scale.middle[jump.unit] + jump.z * scale.span[jump.unit])
+    since = float(scale.middle[jump.unit] + jump.z * scale.extent[jump.unit])
     trace = traces[index]
     raw = int(units.start_ns[jump.unit]) + round(since)
     before = np.flatnonzero((trace.start_ns <= raw) & (trace.step >= 0))
@@ -107,6 +107,6 @@ def _early(traces: Sequence[Trace], units: Units, fit: Fitted) -> list[Note]:
     index = int(np.flatnonzero(units.of_trace == early.after[worst])[0])
     text = (
         f"Events end up to {show_ns(float(early.late_ns[worst]))} before they can, and no clock "
-        "within its error explains it: a wrong match, or a span that begins late or ends early."
+        "within its error explains it: a wrong match, or an event that begins late or ends early."
     )
     return [Note(code="too-early", text=text, worker=traces[index].worker, count=len(early))]

@@ -24,22 +24,22 @@ class Bars:
     slope_ns: F64
 
 
-def bars(observed: Observed, fit: Fit, span: F64, grain_ns: float) -> Bars:
+def bars(observed: Observed, fit: Fit, extent: F64, grain_ns: float) -> Bars:
     """The bars of all units against unit 0; infinite where too little was observed."""
-    count = len(span)
+    count = len(extent)
     middle, slope = np.full((2, count), np.inf)
     of_unit = runs(observed.unit)
     for part in np.split(of_unit.order, of_unit.first[1:-1]):
         if len(part):
             unit = int(observed.unit[part[0]])
-            middle[unit], slope[unit] = _variances(observed, fit, part, float(span[unit]))
+            middle[unit], slope[unit] = _variances(observed, fit, part, float(extent[unit]))
     # what whole microseconds hide is the same whenever the same thing happens
     middle += (1.96 * grain_ns / 2) ** 2
     along = _along_path(observed, count, np.stack([middle, slope], axis=1))
-    return Bars(np.sqrt(along[:, 0]), np.minimum(np.sqrt(along[:, 1]), 2 * PRIOR * span))
+    return Bars(np.sqrt(along[:, 0]), np.minimum(np.sqrt(along[:, 1]), 2 * PRIOR * extent))
 
 
-def _variances(observed: Observed, fit: Fit, rows: I64, span: float) -> tuple[float, float]:
+def _variances(observed: Observed, fit: Fit, rows: I64, extent: float) -> tuple[float, float]:
     """Squared bars of one unit against the consensus of those it meets, middle and slope."""
     from scipy.special import stdtrit
 
@@ -49,7 +49,7 @@ def _variances(observed: Observed, fit: Fit, rows: I64, span: float) -> tuple[fl
     weight, z, sigma = fit.weight[rows], observed.z[rows], fit.sigma[rows]
     total = float(weight.sum())
     center = float((weight * z).sum()) / total
-    lever = float((weight * (z - center) ** 2).sum()) + 1 / (PRIOR * span) ** 2
+    lever = float((weight * (z - center) ** 2).sum()) + 1 / (PRIOR * extent) ** 2
     crowd = _crowding(weight * fit.residual[rows] * sigma)
     steady = (_BIAS * float((weight * sigma).sum()) / total) ** 2
     steady += _between(weight, fit.residual[rows], observed.family[rows], crowd)

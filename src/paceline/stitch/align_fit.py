@@ -52,12 +52,12 @@ def fitted(evidence: Evidence) -> Fitted:
     tied[0] = False
     free = (tied, tied)
     rows, fit = _rounds(evidence, Corrections(scale, *np.zeros((2, len(units)))), free)
-    rows, fit, jumps = _without_jumps(rows, fit, scale.span, free)
+    rows, fit, jumps = _without_jumps(rows, fit, scale.extent, free)
     grain = _grain_ns(evidence)
-    own = bars(rows, fit, scale.span, grain)
+    own = bars(rows, fit, scale.extent, grain)
     drifting = tied & (np.abs(fit.q) > own.slope_ns)
     given_up = np.where(drifting, 0.0, fit.q)
-    fit = solved(rows, scale.span, tied, drifting)
+    fit = solved(rows, scale.extent, tied, drifting)
     bar = np.sqrt(own.correction_ns**2 + (given_up / 2) ** 2)
     bar = np.where(units.component == 0, _at_least_once(evidence, bar), np.inf)
     bar[0] = 0.0
@@ -83,22 +83,22 @@ def _rounds(
     """The fit; bounds from messages are read anew as the clocks fall into place."""
     some = thinned(evidence.meets, _MOST_ROWS)
     rows = observed(evidence.units, some, evidence.orders, known)
-    fit = solved(rows, known.scale.span, *free)
+    fit = solved(rows, known.scale.extent, *free)
     for _ in range(_ROUNDS if len(evidence.orders) else 0):
         known = Corrections(known.scale, fit.p, fit.q)
         rows = observed(evidence.units, some, evidence.orders, known)
-        fit = solved(rows, known.scale.span, *free)
+        fit = solved(rows, known.scale.extent, *free)
     return rows, fit
 
 
 def _without_jumps(
-    rows: Observed, fit: Fit, span: F64, free: tuple[BOOL, BOOL]
+    rows: Observed, fit: Fit, extent: F64, free: tuple[BOOL, BOOL]
 ) -> tuple[Observed, Fit, tuple[Jump, ...]]:
     found: list[tuple[Jump, Observed]] = []
     while len(found) < _MOST_JUMPS and (jump := clearest(rows, fit)) is not None:
         found.append((jump, rows))
         rows = rows.only(~jump.loses(rows.unit, rows.z))
-        fit = solved(rows, span, *free)
+        fit = solved(rows, extent, *free)
     return rows, fit, tuple(measured(jump, seen, fit) for jump, seen in found)
 
 

@@ -26,11 +26,11 @@ class Scale:
     """Middle and length of what was observed on each unit's own clock."""
 
     middle: F64
-    span: F64
+    extent: F64
 
     def z(self, unit: I64, since: F64) -> F64:
         """Time since the unit's first event, scaled to -.5 to .5."""
-        return (since - self.middle[unit]) / self.span[unit]
+        return (since - self.middle[unit]) / self.extent[unit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +144,8 @@ def _stretches(pair: I64, when: F64, forth: I64) -> I64:
 def _tightest(stretch: I64, forth: I64, room: F64) -> tuple[I64, I64]:
     """The rows with the lower and the upper bound of each stretch with messages both ways.
 
-    Where the tightest contradict each other, as when a span begins after its message had left, the
-    next are taken, and so on; a stretch without any bounds that agree is left out.
+    Where the tightest contradict each other, as when an event begins after its message had left,
+    the next are taken, and so on; a stretch without any bounds that agree is left out.
     """
     own = runs(stretch)
     ahead = np.bincount(own.run, forth, minlength=len(own.counts)).astype(np.int64)

@@ -3,7 +3,7 @@
 The correction of clock u at z (its time, scaled to -.5 to .5 over what was observed) is
 p[u] + q[u] * z. The common moment of each meet is eliminated; Cauchy weights, reweighted until
 nothing moves, let wrong matches and late threads count for little. Drift has a prior: quartz keeps
-within 100 ppm, and a span of milliseconds must not be asked for more.
+within 100 ppm, and an extent of milliseconds must not be asked for more.
 """
 
 from dataclasses import dataclass
@@ -64,13 +64,13 @@ class Fit:
     residual: F64
 
 
-def solved(observed: Observed, span: F64, tied: BOOL, drifting: BOOL) -> Fit:
+def solved(observed: Observed, extent: F64, tied: BOOL, drifting: BOOL) -> Fit:
     """The corrections under which the moments of each meet coincide best.
 
-    Only `tied` units are corrected, and only `drifting` ones by a slope; `span` is the length of
+    Only `tied` units are corrected, and only `drifting` ones by a slope; `extent` is the length of
     each unit's z in ns.
     """
-    p, q = np.zeros((2, len(span)))
+    p, q = np.zeros((2, len(extent)))
     first = runs(observed.meet).first
     corrections = int(tied.sum() + (tied & drifting).sum())
     shrunk = _shrunk(first, corrections)
@@ -81,7 +81,7 @@ def solved(observed: Observed, span: F64, tied: BOOL, drifting: BOOL) -> Fit:
         residual = (corrected - center[observed.meet]) * shrunk
         sigma = _scatters(residual, observed, corrections)
         weight = 1 / (sigma**2 * (1 + (residual / (_TUNED * sigma)) ** 2))
-        step_p, step_q = _step(observed, corrected, weight, (span, q), (tied, drifting))
+        step_p, step_q = _step(observed, corrected, weight, (extent, q), (tied, drifting))
         p, q = p + step_p, q + step_q
         if max(np.abs(step_p).max(initial=0), np.abs(step_q).max(initial=0)) < 0.5:
             break
@@ -136,10 +136,10 @@ def _step(
     """One Gauss-Newton step, by conjugate gradients on the normal equations."""
     from scipy.sparse.linalg import LinearOperator, cg
 
-    (span, q), (tied, drifting) = slopes, free
-    unit, z, meet, count = observed.unit, observed.z, observed.meet, len(span)
+    (extent, q), (tied, drifting) = slopes, free
+    unit, z, meet, count = observed.unit, observed.z, observed.meet, len(extent)
     total = np.bincount(meet, weight)
-    prior = 1 / (PRIOR * np.maximum(span, 1.0)) ** 2
+    prior = 1 / (PRIOR * np.maximum(extent, 1.0)) ** 2
     mask = np.concatenate([tied, tied & drifting]).astype(np.float64)
 
     def spread(values: F64) -> F64:

@@ -133,7 +133,7 @@ def orders(traces: Sequence[Trace], matches: Matches) -> Orders:
 def _issued(traces: Sequence[Trace], matches: Matches, rows: I64) -> I64:
     """When each send began at the earliest.
 
-    Some spans of sends begin after the data has left (gloo's, by up to a time slice of the
+    Some events of sends begin after the data has left (gloo's, by up to a time slice of the
     scheduler); what the send is after, and was still running then, is what sent it.
     """
     out = np.full(len(rows), UNKNOWN)

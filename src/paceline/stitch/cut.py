@@ -1,8 +1,9 @@
-"""Cuts nested spans into pieces that do not overlap, and orders those of lanes that do not nest.
+"""Cuts nested intervals into pieces that do not overlap; orders those of lanes that do not nest.
 
-Of the nested spans stay the outermost and those that meet other events. Written as brackets, each
-span opens and closes; every bracket begins a piece, which belongs to the span that is innermost
-from there on. The place of a bracket in the text follows from a span's rank, depth and size alone.
+Of the nested intervals stay the outermost and those that meet other events. Written as brackets,
+each interval opens and closes; every bracket begins a piece, which belongs to the interval that is
+innermost from there on. The place of a bracket in the text follows from an interval's rank, depth
+and size alone.
 """
 
 from dataclasses import dataclass
@@ -10,20 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from paceline.model import I64
+from paceline.stitch.intervals import Intervals, Settled
 from paceline.stitch.nest import Mask, Tree, outermost, tree
-from paceline.stitch.spans import Settled, Spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Pieces in order: the row of the span that each belongs to, start and end on its axis."""
+    """Pieces in order: the row of the interval that each belongs to, start and end on its axis."""
 
     row: I64
     start: I64
     end: I64
 
 
-def nested(own: Spans, settled: Settled) -> tuple[Cut, I64]:
+def nested(own: Intervals, settled: Settled) -> tuple[Cut, I64]:
     """The pieces of lanes that nest, and the rows that lie inside a message or a collective.
 
     Those are never cut, since their start is when a worker arrived: what lies inside one and meets
@@ -41,7 +42,7 @@ def nested(own: Spans, settled: Settled) -> tuple[Cut, I64]:
 
 
 def _inside(found: Tree, talks: Mask) -> Mask:
-    """Which spans have one that talks around them."""
+    """Which intervals have one that talks around them."""
     inside = np.zeros(len(talks), dtype=np.bool_)
     for level in range(1, int(found.depth.max(initial=0)) + 1):
         own = np.flatnonzero(found.depth == level)
@@ -56,7 +57,7 @@ def _bracketed(rows: I64, start: I64, found: Tree) -> Cut:
     behind = rank + found.size
     opens = 2 * rank - found.depth
     closes = opens + 2 * found.size - 1
-    # a span's own time runs to its first child; after a child, to the next one or to its own end
+    # an interval's own time runs to its first child; after a child, to the next or to its own end
     until_child = np.where(found.size > 1, np.append(start[1:], 0), found.end)
     inner = np.flatnonzero(found.parent >= 0)
     follows = np.append(found.parent, -1)[behind[inner]] == found.parent[inner]
@@ -72,8 +73,8 @@ def _bracketed(rows: I64, start: I64, found: Tree) -> Cut:
     )
 
 
-def in_order(own: Spans, rows: I64, lane: I64) -> Cut:
-    """The spans of lanes that do not nest, in order of their ends; each begins when it may."""
+def in_order(own: Intervals, rows: I64, lane: I64) -> Cut:
+    """The intervals of lanes that do not nest, in order of their ends; each begins when it may."""
     track = lane[rows] * (int(own.step.max(initial=0)) + 1) + own.step[rows]
     order = np.lexsort((own.start[rows], own.end[rows], track))
     rows, track = rows[order], track[order]

@@ -1,4 +1,4 @@
-"""Cuts the spans of a worker so that on each lane one thing happens at a time.
+"""Cuts the intervals of a worker so that on each lane one thing happens at a time.
 
 Host lanes hold calls inside calls. Of these stay the outermost (the user's own op) and the points
 where something else is launched, awaited or met; whatever lies between belongs to the outermost. So
@@ -14,8 +14,8 @@ import numpy as np
 from paceline.model import I32, I64, TALKING, Columns, Note, Trace
 from paceline.stitch.concat import owners_of
 from paceline.stitch.cut import Cut, in_order, nested
+from paceline.stitch.intervals import TOLERATED, Intervals, intervals, nesting_lanes, settled
 from paceline.stitch.nest import Mask
-from paceline.stitch.spans import TOLERATED, Spans, nesting_lanes, settled, spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,7 +63,7 @@ def linked(traces: Sequence[Trace]) -> tuple[Mask, ...]:
 
 def pieces(trace: Trace, steps: Sequence[int], meets: Mask) -> Pieces:
     """The pieces of all events in the given steps; events that `meets` marks stay themselves."""
-    own = spans(trace, steps, meets)
+    own = intervals(trace, steps, meets)
     nests = nesting_lanes(trace, own)[own.lane]
     calls = settled(own, np.flatnonzero(nests))
     cut, buried = nested(own, calls)
@@ -89,7 +89,7 @@ def pieces(trace: Trace, steps: Sequence[int], meets: Mask) -> Pieces:
     )
 
 
-def _by_track(own: Spans, lane: I64, cuts: tuple[Cut, ...]) -> tuple[I64, I64, I64]:
+def _by_track(own: Intervals, lane: I64, cuts: tuple[Cut, ...]) -> tuple[I64, I64, I64]:
     row = np.concatenate([cut.row for cut in cuts])
     track = lane[row] * (int(own.step.max(initial=0)) + 1) + own.step[row]
     order = np.argsort(track, kind="stable")
@@ -98,7 +98,7 @@ def _by_track(own: Spans, lane: I64, cuts: tuple[Cut, ...]) -> tuple[I64, I64, I
     return row[order], start[order], end[order]
 
 
-def _notes(trace: Trace, own: Spans, moved_ns: int) -> tuple[Note, ...]:
+def _notes(trace: Trace, own: Intervals, moved_ns: int) -> tuple[Note, ...]:
     notes: list[Note] = []
     if own.unended:
         text = "events without an end count as ending where they start"

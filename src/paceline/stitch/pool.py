@@ -39,7 +39,8 @@ def _pool(trace: Trace) -> I64:
     used = np.unique(trace.lane)
     silent = np.unique(trace.lane[~np.isin(trace.kind, TALKING)])
     talking = np.setdiff1d(used, silent)
-    rows = np.flatnonzero(np.isin(trace.lane, talking) & (trace.step >= 0))
+    timed = (trace.step >= 0) & (trace.start_ns != UNKNOWN)
+    rows = np.flatnonzero(np.isin(trace.lane, talking) & timed)
     if len(talking) < 2 or not len(rows):
         return np.empty(0, dtype=np.int64)
     done: dict[tuple[int, int], list[tuple[int, int]]] = {}

@@ -85,6 +85,8 @@ def _follow_launch(trace: Trace, step: npt.NDArray[np.int64]) -> None:
 def _next_step(trace: Trace, rest: I64) -> I64:
     """The step that begins next after each event ended, if one had begun before; else -1."""
     marked = np.flatnonzero((trace.step >= 0) & (trace.start_ns != UNKNOWN))
+    if not len(marked):  # no event that knows its step has a time
+        return np.full(len(rest), -1, dtype=np.int64)
     steps, which = np.unique(trace.step[marked], return_inverse=True)
     began = np.full(len(steps), np.iinfo(np.int64).max)
     np.minimum.at(began, which, trace.start_ns[marked])

@@ -1,8 +1,8 @@
-"""The events of one worker as spans on one axis, and which of its lanes nest.
+"""The events of one worker as intervals on one axis, and which of its lanes nest.
 
 Steps and lanes are laid one after the other (see `nest.shifts`), so that the rest of flattening is
 about one dimension only. A lane nests if it holds calls inside calls; the lanes of devices and of
-messages do not, and a lane whose spans mostly cross each other is treated like those.
+messages do not, and a lane whose intervals mostly cross each other is treated like those.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from paceline.model import I64, TALKING, UNKNOWN, Trace
 from paceline.stitch.concat import owners_of
 from paceline.stitch.nest import Mask, by_start, outermost, parents, shifts
 
-TOLERATED = 0.01  # share of a lane's time that spans may cross by noise of the recorder's clock
+TOLERATED = 0.01  # share of a lane's time that intervals may cross by noise of the recorder's clock
 _PASSES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spans:
+class Intervals:
     """One row for each event of the steps that count; `start + shift` is on the common axis."""
 
     event: I64
@@ -34,8 +34,8 @@ class Spans:
     unended: int
 
 
-def spans(trace: Trace, steps: Sequence[int], meets: Mask) -> Spans:
-    """The spans of all events in the given steps; one that never ended has no length."""
+def intervals(trace: Trace, steps: Sequence[int], meets: Mask) -> Intervals:
+    """The intervals of all events in the given steps; one that never ended has no length."""
     counted = np.array(sorted(steps), dtype=np.int64)
     event = np.flatnonzero(np.isin(trace.step, counted) & (trace.start_ns != UNKNOWN))
     step = np.searchsorted(counted, trace.step[event])
@@ -45,7 +45,7 @@ def spans(trace: Trace, steps: Sequence[int], meets: Mask) -> Spans:
     end = start + np.where(unended, 0, trace.duration_ns[event])
     track = lane * len(counted) + step
     shift = shifts(start, end, track)[track]
-    return Spans(
+    return Intervals(
         event=event,
         lane=lane,
         step=step,
@@ -58,7 +58,7 @@ def spans(trace: Trace, steps: Sequence[int], meets: Mask) -> Spans:
     )
 
 
-def nesting_lanes(trace: Trace, own: Spans) -> Mask:
+def nesting_lanes(trace: Trace, own: Intervals) -> Mask:
     """Lanes on which at most half of the events talk or wait for another lane."""
     owner = owners_of(trace)
     mine = (trace.after_worker == trace.worker) & (trace.after_index < len(trace))
@@ -72,17 +72,17 @@ def nesting_lanes(trace: Trace, own: Spans) -> Mask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Rows of lanes that nest, sorted by start; none outlasts the outermost span it began in."""
+    """Rows of lanes that nest, sorted by start; none outlasts the outermost one it began in."""
 
     rows: I64
     start: I64
     end: I64
-    crossing: I64  # rows of lanes whose spans cross each other too much to nest
+    crossing: I64  # rows of lanes whose intervals cross each other too much to nest
     moved_ns: int
 
 
-def settled(own: Spans, rows: I64) -> Settled:
-    """The rows with their spans made to nest: what begins before another ends, begins then."""
+def settled(own: Intervals, rows: I64) -> Settled:
+    """The rows with their intervals made to nest: what begins before another ends, begins then."""
     start, end = own.start.copy(), own.end
     crossing = np.empty(0, dtype=np.int64)
     rows = rows[by_start(start[rows], end[rows])]
@@ -107,7 +107,7 @@ def settled(own: Spans, rows: I64) -> Settled:
     )
 
 
-def _crossing_lanes(own: Spans, rows: I64, top: Mask, crossed: I64, over: Mask) -> Mask:
+def _crossing_lanes(own: Intervals, rows: I64, top: Mask, crossed: I64, over: Mask) -> Mask:
     count = int(own.lane.max()) + 1
     lane = own.lane[rows]
     busy = _summed(lane[top], (own.end - own.start)[rows[top]], count)
