@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from paceline.model import I32, I64, TALKING, UNKNOWN, Graph, Kind, Timeline, replacing, shown
+from paceline.model import I64, TALKING, UNKNOWN, Graph, Kind, Timeline, replacing, shown
 
 APART = 10_000  # process numbers from one timeline to the next
 
@@ -35,8 +35,8 @@ def _events(graph: Graph, line: Timeline, title: str, number: int) -> Iterator[d
     for worker in graph.workers:
         name = {"name": f"{title}: worker {worker}"}
         yield {"ph": "M", "name": "process_name", "pid": base + worker, "args": name}
-    lanes: I32 = np.unique(np.stack((graph.worker, graph.lane)), axis=1)
-    for worker, lane in zip(lanes[0].tolist(), lanes[1].tolist(), strict=True):
+    device = np.unique(graph.worker.astype(np.int64) * len(graph.lanes) + graph.lane)
+    for worker, lane in (divmod(int(one), len(graph.lanes)) for one in device):
         name = {"name": shown(graph.lanes[lane])}
         yield {"ph": "M", "name": "thread_name", "pid": base + worker, "tid": lane, "args": name}
     for op in known.tolist():
