@@ -2,9 +2,10 @@
 
 An op's own work begins when it has started, its predecessor on the lane has ended and so has all
 that it waits for. Of a collective the transfer is what lies between its last arrival and its first
-end; a message is under way when both its sides are there, except for a send that was over before
-its receiver came. Playing what comes out gives the recorded step again, as far as the record obeys
-the graph and nothing hung on a send that waited.
+end; what a member leaves later than the first is lead of what follows there. A message is under way
+when both its sides are there, except for a send that was over before its receiver came. Playing
+what comes out gives the recorded step again, as far as the record obeys the graph and nothing hung
+on a send that waited.
 """
 
 from typing import NamedTuple
@@ -55,10 +56,11 @@ def observed(known: Structure, line: Timeline) -> Observed:
         )
     if not len(graph) or (start == UNKNOWN).all():
         return Observed(np.full(len(graph), np.nan), np.full(len(graph), np.nan))
-    awaited, sure = ready(known, start, end)
     there = start != UNKNOWN
+    over = _first_ends(known, there, end)
+    awaited, sure = ready(known, start, over)
     begun = np.maximum(start, awaited)
-    own_begin, own_end = _met(known, there, begun, end)
+    own_begin, own_end = _met(known, there, begun, over), over
     duration = np.maximum(own_end - own_begin, 0).astype(np.float64)
     lead = np.maximum(start - awaited, 0).astype(np.float64)
     return Observed(np.where(there, duration, np.nan), np.where(there & sure, lead, np.nan))
@@ -81,22 +83,34 @@ def ready(known: Structure, start: I64, end: I64) -> tuple[I64, npt.NDArray[np.b
     return out, sure
 
 
-def _met(known: Structure, there: npt.NDArray[np.bool_], begun: I64, end: I64) -> tuple[I64, I64]:
-    """When the own work of each op began and ended: transfers begin when all have come."""
-    graph = known.graph
-    begin, over = begun.copy(), end.copy()
-    met = known.meets[there[known.meets]]
-    if len(met):
-        order = met[np.argsort(graph.match[met], kind="stable")]
-        match = graph.match[order]
-        first = np.flatnonzero(np.append(True, match[1:] != match[:-1]))
-        size = np.diff(np.append(first, len(match)))
-        begin[order] = np.repeat(np.maximum.reduceat(begun[order], first), size)
+def _first_ends(known: Structure, there: npt.NDArray[np.bool_], end: I64) -> I64:
+    """The ends of all ops; of members of a collective the end of the first to leave it."""
+    over = end.copy()
+    order, first, size = _meetings(known, there)
+    if len(order):
         over[order] = np.repeat(np.minimum.reduceat(end[order], first), size)
+    return over
+
+
+def _meetings(known: Structure, there: npt.NDArray[np.bool_]) -> tuple[I64, I64, I64]:
+    """The members of collectives that are there, by match; where each begins, and how many."""
+    met = known.meets[there[known.meets]]
+    order = met[np.argsort(known.graph.match[met], kind="stable")]
+    match = known.graph.match[order]
+    first = np.flatnonzero(np.append(True, match[1:] != match[:-1])) if len(order) else order
+    return order, first, np.diff(np.append(first, len(order)))
+
+
+def _met(known: Structure, there: npt.NDArray[np.bool_], begun: I64, end: I64) -> I64:
+    """When the own work of each op began: transfers begin when all have come."""
+    begin = begun.copy()
+    order, first, size = _meetings(known, there)
+    if len(order):
+        begin[order] = np.repeat(np.maximum.reduceat(begun[order], first), size)
     receives = np.flatnonzero(known.send >= 0)
     sent = np.where(there[known.send[receives]], begun[known.send[receives]], UNKNOWN)
     begin[receives] = np.maximum(begun[receives], sent)
     sends = known.send[receives]
     waited = there[sends] & there[receives] & (begun[receives] < end[sends])
     begin[sends[waited]] = np.maximum(begun[sends], begun[receives])[waited]
-    return begin, over
+    return begin

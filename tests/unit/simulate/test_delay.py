@@ -66,6 +66,18 @@ def test_a_transfer_lies_between_the_last_arrival_and_the_first_end() -> None:
     assert own(small) == ([10, 10, 10], [0, 30, 80])
 
 
+def test_leaving_a_collective_later_than_others_is_lead_of_what_follows() -> None:
+    small = Small(2)
+    small.group("dp")
+    for worker in range(2):
+        meet = small.add(worker, "comm", "collective", 0, match="c", group="dp")
+        small.add(worker, "main", "compute", 1, meet)
+    small.measured = [line((0, 30), (31, 41), (10, 37), (40, 50))]
+    assert own(small) == ([20, 10, 20, 10], [0, 1, 10, 10])
+    played = simulate.timeline(small.graph, simulate.times(small.profile, step=0))
+    assert played.step_ns == 50
+
+
 def test_a_transfer_is_never_negative() -> None:
     small = Small(2)
     small.group("dp")
