@@ -1,66 +1,53 @@
 """The report as one page that opens from a file, without network and without scripts.
 
-Comes in: the page of the report, and pictures of it as SVG. Goes out: HTML whose policy allows
-nothing but its own styles. Every text goes through the template's escaping.
+Comes in: a report and the profile that it is about. Goes out: HTML whose policy allows nothing but
+its own styles and pictures. Every text goes through the template's escaping; pictures hold texts
+as outlines only.
 """
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
-from paceline.model import InputError, Profile, Report, replacing, shown
+from paceline import __version__
+from paceline.model import InputError, Job, Profile, Report, replacing, shown
 from paceline.write.charts.costs import costs
 from paceline.write.charts.heatmap import heatmap
+from paceline.write.charts.rows import MOST_WORKERS
 from paceline.write.charts.steps import step_chart
-from paceline.write.report_page import report_page
-from paceline.write.report_view import report_view
+from paceline.write.page import Table
+from paceline.write.report_page import basis, cause, facts, interval_text, ms, sentences, share
+from paceline.write.report_view import FindingRow, ReportView, report_view
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"  # noqa: E501
+_TEMPLATE = "report.html.jinja"
+MOST_FINDINGS = 40
 
-_TEMPLATE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{{ policy }}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ page.title }}</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; margin: 2rem auto; max-width: 62rem;
-  padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
-th, td { text-align: left; padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #e5e5e5;
-  vertical-align: top; overflow-wrap: anywhere; }
-td:first-child, th:first-child { white-space: nowrap; }
-.right { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-dl { display: grid; grid-template-columns: 8rem 1fr; margin: 0; }
-dt { color: #666; } dd { margin: 0; }
-svg { width: 100%; height: auto; } figcaption, .note { color: #666; font-size: 0.85rem; }
-figure { margin: 0; }
-</style>
-</head>
-<body>
-<h1>{{ page.title }}</h1>
-<dl>{% for label, text in page.facts %}<dt>{{ label }}</dt><dd>{{ text }}</dd>{% endfor %}</dl>
-{% for title, caption, picture in pictures %}{% if picture %}
-<h2>{{ title }}</h2>
-<figure>{{ picture | safe }}<figcaption>{{ caption }}</figcaption></figure>
-{% endif %}{% endfor %}
-{% for table in page.tables %}
-<h2>{{ table.title }}</h2>
-<table><thead><tr>{% for column in table.columns -%}
-<th{% if column.right %} class="right"{% endif %}>{{ column.title }}</th>
-{%- endfor %}</tr></thead><tbody>
-{% for row in table.rows %}<tr>{% for cell in row -%}
-<td{% if table.columns[loop.index0].right %} class="right"{% endif %}>{{ shown(cell, 400) }}</td>
-{%- endfor %}</tr>
-{% endfor %}</tbody></table>
-{% if table.left_out %}
-<p class="note">{{ table.left_out }} more rows in the JSON view.</p>
-{% endif %}
-{% endfor %}
-</body>
-</html>
-"""
+
+class _Picture(NamedTuple):
+    question: str
+    caption: str
+    svg: str
+
+
+class _Part(NamedTuple):
+    question: str
+    caption: str
+    table: Table
+
+
+class _Card(NamedTuple):
+    """A finding in words."""
+
+    code: str
+    rule: str
+    subject: str
+    cause: str
+    cost: str
+    detail: str
+    evidence: str
+    advice: str
+    edit: str | None
 
 
 def report_html(report: Report, profile: Profile) -> str:
@@ -69,20 +56,27 @@ def report_html(report: Report, profile: Profile) -> str:
         raise InputError(
             "an HTML page needs matplotlib and jinja2.", cure="pip install 'paceline[html]'"
         )
-    from jinja2 import Environment
+    from jinja2 import Environment, StrictUndefined
 
-    pictures = (
-        ("What each cure would give", "Each on its own; costs do not add up.", costs(report)),
-        ("One step", "The measured step nearest to the median.", step_chart(report, profile)),
-        (
-            "Workers and steps",
-            "Red: slower than the median worker of that step at its own work, waiting left out.",
-            heatmap(profile),
-        ),
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    template = Environment(autoescape=True).from_string(_TEMPLATE)
-    page = report_page(report_view(report))
-    return template.render(page=page, pictures=pictures, policy=_POLICY, shown=shown)
+    source = Path(__file__).with_name(_TEMPLATE).read_text(encoding="utf-8")
+    view = report_view(report)
+    name = "this job" if profile.job.name == Job().name else shown(profile.job.name, 80)
+    return environment.from_string(source).render(
+        title=f"What slows {name}" if view.findings else f"Nothing found that slows {name}",
+        lead=_lead(view),
+        facts=facts(view),
+        findings=[_card(row, view) for row in view.findings[:MOST_FINDINGS]],
+        left_out=max(0, len(view.findings) - MOST_FINDINGS),
+        pictures=[picture for picture in _pictures(report, profile) if picture.svg],
+        tables=[part for part in _tables(view) if part.table.rows],
+        sources=_sources(report),
+        policy=_POLICY,
+        version=__version__,
+        shown=shown,
+    )
 
 
 def report_file(report: Report, profile: Profile, path: Path) -> None:
@@ -90,3 +84,88 @@ def report_file(report: Report, profile: Profile, path: Path) -> None:
     text = report_html(report, profile)
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def _lead(view: ReportView) -> str:
+    """The answer in one sentence."""
+    if not view.findings:
+        return f"Every question was asked and none had an answer: {', '.join(view.checked)}."
+    first = view.findings[0]
+    head = f"First: {first.subject}, {cause(first)}"
+    if first.cost_ms is None or view.step_ms.median is None:
+        return f"{head}."
+    part = share(first.cost_ms, view.step_ms.median)
+    return f"{head}: {ms(first.cost_ms)} of every step of {ms(view.step_ms.median)} ({part})."
+
+
+def _card(row: FindingRow, view: ReportView) -> _Card:
+    known = row.cost_ms is not None
+    parts = (
+        f"{share(row.cost_ms, view.step_ms.median)} of the step" if known else "",
+        f"95 %: {interval_text(row.interval_ms)}" if known else "",
+    )
+    return _Card(
+        code=row.code,
+        rule=row.rule,
+        subject=row.subject,
+        cause=cause(row),
+        cost=f"{ms(row.cost_ms)} a step" if known else "",
+        detail=" · ".join(part for part in parts if part),
+        evidence=sentences(row.evidence),
+        advice=sentences([row.advice]),
+        edit=row.edit,
+    )
+
+
+def _pictures(report: Report, profile: Profile) -> tuple[_Picture, ...]:
+    workers = len(profile.graph.workers)
+    some = f"{MOST_WORKERS} of {workers:,} workers: those of findings, on the critical path, and "
+    return (
+        _Picture(
+            "How long would a step be with each fix?",
+            "Blue: the step that is left. Green: what the fix regains. Line: its 95 % interval."
+            " Each fix on its own.",
+            costs(report),
+        ),
+        _Picture(
+            "What happened in a typical step?",
+            (some + "a few others. " if workers > MOST_WORKERS else "")
+            + "The recorded step nearest to the median. Work in colors, waiting for others in"
+            " gray; the thin line is what the length of the step hangs on.",
+            step_chart(report, profile),
+        ),
+        _Picture(
+            "Which worker was slow, in which step?",
+            "Time of a worker's own work, waiting left out, against the median worker of the same"
+            " step. Red is slower, blue is faster.",
+            heatmap(profile),
+        ),
+    )
+
+
+def _tables(view: ReportView) -> tuple[_Part, ...]:
+    workers, path, links = basis(view)
+    count, sent = view.collectives.count, ms(view.collectives.transfer_ms)
+    return (
+        _Part(
+            "Who works, and who waits?",
+            f"In the median step, with {count:,} collectives on the busiest worker that take"
+            f" {sent} of transfer. Busy: something runs on the device. Waits: time in collectives"
+            " beyond the transfer, in sum, also where they overlap. The worker that waits"
+            " least is the one the others wait for.",
+            workers,
+        ),
+        _Part(
+            "What does the length of a step hang on?",
+            "The largest parts of the critical path of the typical step, as simulated. A lead is"
+            " the pause between the moment an op could start and its start.",
+            path,
+        ),
+        _Part("How fast are the links?", "The slowest first.", links),
+    )
+
+
+def _sources(report: Report) -> str:
+    names = [shown(Path(source.path).name, 60) for source in report.sources]
+    rest = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + rest

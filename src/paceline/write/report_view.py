@@ -10,11 +10,11 @@ from paceline.model import Finding, MeasuredLink, Report
 
 
 class StepMs(msgspec.Struct, frozen=True, kw_only=True):
-    """How long the measured steps took."""
+    """How long the measured steps took; None where no step was recorded whole."""
 
-    median: float
-    p10: float
-    p90: float
+    median: float | None
+    p10: float | None
+    p90: float | None
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +104,7 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
 
 def report_view(report: Report) -> ReportView:
     """The view of a report."""
-    median, p10, p90 = (ns / 1e6 for ns in report.step_ns)
+    median, p10, p90 = (ns / 1e6 if report.steps else None for ns in report.step_ns)
     return ReportView(
         schema=1,
         workers=report.workers,

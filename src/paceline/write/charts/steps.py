@@ -1,44 +1,79 @@
-"""What happened in one step: lanes of the workers that matter, the critical path on top.
+"""What happened in one step: work and waiting of the workers that matter, the critical path on top.
 
 The measured step nearest to the median is drawn; bars thinner than a pixel are merged.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 
-from paceline.model import UNKNOWN, Kind, Profile, Report, Timeline
-from paceline.write.charts.drawn import COLORS, INK, figure, svg
+from paceline.model import (
+    F64,
+    I64,
+    TALKING,
+    UNKNOWN,
+    Graph,
+    Kind,
+    Profile,
+    Report,
+    Timeline,
+    show_ns,
+)
+from paceline.write.apart import awaited, begun_ns, ready_ns
+from paceline.write.charts.drawn import COLORS, FAINT, GRID, INK, figure, svg, unit_of
+from paceline.write.charts.rows import Row, chosen_workers, rows
 
-MOST_WORKERS = 8
-PIXELS = 1600
+PIXELS = 1400
+SHARP = 4000  # bars; more of them are drawn as points, which keeps the page small
+
+
+class Scene(NamedTuple):
+    """What is drawn: one measured step, since when each op could run and ran, and the rows."""
+
+    graph: Graph
+    line: Timeline
+    begun: I64
+    ready: I64
+    rows: list[Row]
+    first: int
+    per_unit: float
+
+    def at(self, ns: int) -> float:
+        """A moment on the axis."""
+        return (ns - self.first) / self.per_unit
 
 
 def step_chart(report: Report, profile: Profile) -> str:
     """The picture, or an empty text where nothing was measured."""
     if not profile.measured:
         return ""
-    line = median_step(profile)
-    rows = _rows(profile, _workers(report, profile))
-    canvas, axes = figure(9, 1.0 + 0.2 * len(rows))
-    graph = profile.graph
-    on_path = np.zeros(len(graph), dtype=bool)
-    on_path[[part.op for part in report.critical_path if part.op is not None]] = True
-    first = int(line.start_ns[line.start_ns != UNKNOWN].min(initial=0))
-    for at, (worker, lane) in enumerate(rows):
-        ops = np.flatnonzero((graph.worker == worker) & (graph.lane == lane))
-        ops = ops[line.start_ns[ops] != UNKNOWN]
-        for kind in Kind:
-            bars = _bars(line, ops[graph.kind[ops] == kind], first)
-            name = kind.name.lower()
-            axes.broken_barh(bars, (at - 0.4, 0.8), facecolor=COLORS[name], rasterized=True)
-        path = _bars(line, ops[on_path[ops]], first)
-        axes.broken_barh(path, (at - 0.45, 0.12), facecolor=INK, rasterized=True)
-    labels = [f"worker {worker}  {profile.graph.lanes[lane][:18]}" for worker, lane in rows]
-    axes.set_yticks(range(len(rows)), labels, fontsize=7, parse_math=False)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlabel("ms since the step began; black: critical path", fontsize=9)
-    _legend(axes, {Kind(int(kind)).name.lower() for kind in np.unique(graph.kind)})
-    return svg(canvas)
+    graph, line = profile.graph, median_step(profile)
+    pairs = awaited(graph)
+    unit, per_unit = unit_of(line.step_ns)
+    scene = Scene(
+        graph=graph,
+        line=line,
+        begun=begun_ns(graph, line, pairs),
+        ready=ready_ns(line, pairs),
+        rows=rows(graph, line, chosen_workers(report, profile)),
+        first=int(line.start_ns[line.start_ns != UNKNOWN].min(initial=0)),
+        per_unit=per_unit,
+    )
+    canvas, axes = figure(1.0 + 0.19 * len(scene.rows))
+    bars = [
+        (at, name, _bars(start, end, line.step_ns))
+        for at, row in enumerate(scene.rows)
+        for name, start, end in _drawn(scene, row)
+        if len(start)
+    ]
+    blunt = sum(len(part) for _, _, part in bars) > SHARP
+    for at, name, part in bars:
+        spread = (part - [scene.first, 0]) / per_unit
+        axes.broken_barh(spread, (at - 0.4, 0.8), facecolor=COLORS[name], rasterized=blunt)
+    _path(axes, scene, report)
+    _axis(axes, scene, unit)
+    _legend(axes, [name for name in COLORS if any(name == own for _, own, _ in bars)])
+    return svg(canvas, "step")
 
 
 def median_step(profile: Profile) -> Timeline:
@@ -47,41 +82,81 @@ def median_step(profile: Profile) -> Timeline:
     return profile.measured[int(np.argmin(np.abs(lengths - np.median(lengths))))]
 
 
-def _workers(report: Report, profile: Profile) -> list[int]:
-    """Workers of findings first, then of the critical path, then by rank."""
-    wanted = [found.worker for found in report.findings if found.worker is not None]
-    wanted += [part.worker for part in report.critical_path]
-    every = dict.fromkeys([*wanted, *profile.graph.workers])
-    return sorted(list(every)[:MOST_WORKERS])
+def _drawn(scene: Scene, row: Row) -> list[tuple[str, I64, I64]]:
+    """Name, starts and ends of what a row shows: waiting below, own work above it."""
+    graph, line = scene.graph, scene.line
+    ops = np.flatnonzero((graph.worker == row.worker) & np.isin(graph.kind, row.kinds))
+    ops = ops[line.start_ns[ops] != UNKNOWN]
+    talks = row.kinds == TALKING
+    found = [("wait", line.start_ns[ops], scene.begun[ops])] if talks else []
+    for kind in row.kinds:
+        own = ops[graph.kind[ops] == kind]
+        since = scene.begun if talks else line.start_ns
+        found.append((kind.name.lower(), since[own], line.end_ns[own]))
+    return [(name, start[end > start], end[end > start]) for name, start, end in found]
 
 
-def _rows(profile: Profile, workers: list[int]) -> list[tuple[int, int]]:
-    graph = profile.graph
-    keep = np.isin(graph.worker, workers)
-    pairs = np.unique(np.stack((graph.worker[keep], graph.lane[keep]), axis=1), axis=0)
-    return [(int(worker), int(lane)) for worker, lane in pairs]
-
-
-def _bars(line: Timeline, ops: npt.NDArray[np.int64], first: int) -> list[tuple[float, float]]:
-    """Spans in ms; neighbors that no eye could part are one."""
-    if not len(ops):
-        return []
-    least = max(line.step_ns // PIXELS, 1)
-    order = ops[np.argsort(line.start_ns[ops], kind="stable")]
-    start, end = line.start_ns[order] - first, line.end_ns[order] - first
-    reached = np.maximum.accumulate(end)
+def _bars(start: I64, end: I64, step_ns: int) -> F64:
+    """(start, length) in ns; neighbors that no eye could part are one."""
+    least = max(step_ns // PIXELS, 1)
+    order = np.argsort(start, kind="stable")
+    start, reached = start[order], np.maximum.accumulate(end[order])
     new = np.r_[True, start[1:] - reached[:-1] > least]
     begin, last = start[new], reached[np.r_[np.flatnonzero(new)[1:] - 1, len(order) - 1]]
-    return [
-        (float(a) / 1e6, max(float(b - a), least) / 1e6) for a, b in zip(begin, last, strict=True)
-    ]
+    return np.stack((begin, np.maximum(last - begin, least)), axis=1).astype(np.float64)
 
 
-def _legend(axes: object, kinds: set[str]) -> None:
+def _path(axes: Any, scene: Scene, report: Report) -> None:
+    """The critical path as one line from op to op, across the workers that are drawn."""
+    from matplotlib.patheffects import withStroke
+
+    at = {(row.worker, kind): place for place, row in enumerate(scene.rows) for kind in row.kinds}
+    start, end = scene.line.start_ns, scene.line.end_ns
+    points: list[tuple[float, float]] = [(0.0, np.nan)]
+    for part in report.critical_path:
+        if part.op is None or start[part.op] == UNKNOWN:
+            continue
+        place = at.get((part.worker, Kind(int(scene.graph.kind[part.op]))))
+        if place is None:  # on a worker that is not drawn: the line is interrupted
+            points.append((points[-1][0], np.nan))
+            continue
+        since, until = int(scene.begun[part.op]), int(end[part.op])
+        if part.kind in ("lead", "wait"):
+            since, until = int(min(scene.ready[part.op], start[part.op])), int(start[part.op])
+        began = max(scene.at(since), points[-1][0])
+        points += [(began, points[-1][1]), (began, place), (max(scene.at(until), began), place)]
+    xs, ys = zip(*points, strict=True)
+    halo = withStroke(linewidth=3.2, foreground="white")
+    axes.plot(xs, ys, color=INK, linewidth=1.3, path_effects=[halo], solid_joinstyle="round")
+
+
+def _axis(axes: Any, scene: Scene, unit: str) -> None:
+    labels: list[str] = []
+    for at, row in enumerate(scene.rows):
+        fresh = at == 0 or scene.rows[at - 1].worker != row.worker
+        labels.append(f"worker {row.worker}   {row.role}" if fresh else row.role)
+        if fresh and at:
+            axes.axhline(at - 0.5, color=GRID, linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(labels)), labels, fontsize=7.5)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    end = scene.line.step_ns / scene.per_unit
+    axes.set_xlim(-0.004 * end, 1.004 * end)
+    axes.axvline(end, color=FAINT, linewidth=0.8, linestyle=":")
+    number = " the step" if scene.line.step is None else f" step {scene.line.step}"
+    words = f"{unit} since{number} began; it took {show_ns(scene.line.step_ns)}"
+    axes.set_xlabel(words, fontsize=8, color=FAINT, loc="left")
+
+
+def _legend(axes: Any, names: list[str]) -> None:
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=color, label=kind) for kind, color in COLORS.items() if kind in kinds]
-    axes.legend(  # type: ignore[attr-defined]
-        handles=handles, ncols=len(handles), fontsize=7, frameon=False, loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
+    words = {"recv": "receive", "wait": "waits for others"}
+    handles: list[Any] = [Patch(color=COLORS[name], label=words.get(name, name)) for name in names]
+    handles.append(Line2D([], [], color=INK, linewidth=1.5, label="critical path"))
+    axes.legend(
+        handles=handles, ncols=len(handles), fontsize=7.5, frameon=False, loc="lower left",
+        bbox_to_anchor=(0, 1.0), borderaxespad=0.2, handlelength=1.4, columnspacing=1.4,
+        labelcolor=INK,
     )  # fmt: skip
