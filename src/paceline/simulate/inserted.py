@@ -64,13 +64,11 @@ def inserted(site: Site, pieces: list[Piece]) -> tuple[Graph, Times, I32]:
     parts: list[Messages] = []
     waits: list[Pairs] = [_kept_waits(site)]
     base, number = len(kept), 0
-    for piece in pieces:
-        count = len(piece.transfers.source)
-        own = latency[number : number + count]
+    for piece, own in zip(pieces, latency, strict=True):
         parts.append(_messages(piece, own, number))
         waits.extend(_waits(site, piece, base))
         base += len(parts[-1].origin)
-        number += count
+        number += len(own)
     added = Messages(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     return (
         *_assembled(site, kept, added, number, waits),
@@ -78,17 +76,21 @@ def inserted(site: Site, pieces: list[Piece]) -> tuple[Graph, Times, I32]:
     )
 
 
-def _latencies(site: Site, pieces: list[Piece]) -> I64:
-    """The latency of each transfer's route, over all pieces."""
-    none = [np.empty(0, np.int64)]
-    source = np.concatenate(none + [site.at[p.ops[p.transfers.source]] for p in pieces])
-    target = np.concatenate(none + [site.at[p.ops[p.transfers.target]] for p in pieces])
+def _latencies(site: Site, pieces: list[Piece]) -> list[I64]:
+    """The latency of each transfer's route, by piece; found once for pieces that go alike."""
+    members = [site.at[piece.ops] for piece in pieces]
+    alike = {(id(p.transfers), at.tobytes()): (p.transfers, at)
+             for p, at in zip(pieces, members, strict=True)}  # fmt: skip
+    ends = [(at[plan.source], at[plan.target]) for plan, at in alike.values()]
+    source, target = (np.concatenate(column) for column in zip(*ends, strict=True))
     places = max(len(site.network.place), 1)
-    pairs, row = np.unique(source * places + target, return_inverse=True)
+    pairs, row = np.unique(source.astype(np.int64) * places + target, return_inverse=True)
     ways = site.network.routes(
         (pairs // places).astype(np.int32), (pairs % places).astype(np.int32)
     )
-    return ways.latency_ns[row]
+    cuts = np.cumsum([len(own) for own, _ in ends])[:-1]
+    found = dict(zip(alike, np.split(ways.latency_ns[row], cuts), strict=True))
+    return [found[id(p.transfers), at.tobytes()] for p, at in zip(pieces, members, strict=True)]
 
 
 def _marks(transfers: Transfers) -> Ops:
@@ -168,10 +170,9 @@ def _assembled(
     replaced[site.meets] = True
     ends = np.zeros(len(kept), dtype=bool)
     ends[1:] = kept[1:] == kept[:-1]
-    rows, targets = (np.concatenate(column) for column in zip(*waits, strict=True))
-    order = np.argsort(rows, kind="stable")
+    after_from, after_op = _dependencies(waits, len(whole))
     works, work = _works(graph, site.meets, added)
-    names, lane = _lanes(graph, added)
+    names, lane = _lanes(graph, site.meets, added)
     matches = len(graph.match_group)
     transfers = added.purpose == OUT
     new = dataclasses.replace(
@@ -188,8 +189,8 @@ def _assembled(
             np.where(replaced[kept], -1, graph.match[kept]),
             np.where(added.number >= 0, matches + added.number, -1),
         ),
-        after_from=chained(np.bincount(rows, minlength=len(whole))),
-        after_op=targets[order],
+        after_from=after_from,
+        after_op=after_op,
         match_group=np.append(
             graph.match_group, graph.match_group[graph.match[added.origin[transfers]]]
         ),
@@ -205,6 +206,17 @@ def _assembled(
     )
 
 
+def _dependencies(waits: list[Pairs], ops: int) -> tuple[I64, I32]:
+    """The dependencies of each op, from all pairs."""
+    from paceline.simulate.gather import gathered
+
+    rows, targets = (np.concatenate(column) for column in zip(*waits, strict=True))
+    starts = np.append(0, chained(np.bincount(rows, minlength=ops))[:-1])
+    flat = np.empty(len(rows), dtype=np.int32)
+    gathered(rows, targets, starts, flat)
+    return starts, flat
+
+
 def _works(
     graph: Graph, meets: Ops, added: Messages
 ) -> tuple[tuple[Work, ...], npt.NDArray[np.intp]]:
@@ -216,20 +228,25 @@ def _works(
         for kind in kinds
         for old in used
     ]
-    spot = np.zeros(len(graph), dtype=np.intp)
+    spot = np.zeros(len(graph), dtype=np.int32)
     spot[meets] = row
     receives = added.purpose != OUT
     work = len(graph.works) + len(used) * receives + spot[added.origin]
     return (*graph.works, *more), work
 
 
-def _lanes(graph: Graph, added: Messages) -> tuple[tuple[str, ...], npt.NDArray[np.intp]]:
+def _lanes(
+    graph: Graph, meets: Ops, added: Messages
+) -> tuple[tuple[str, ...], npt.NDArray[np.intp]]:
     """The table with the lanes of messages at its end, and the lane of each added op."""
     slots = int(added.slot.max(initial=0)) + 1
-    key = (graph.lane[added.origin].astype(np.int64) * 3 + added.purpose) * slots + added.slot
-    used, row = np.unique(key, return_inverse=True)
+    own, row = np.unique(graph.lane[meets], return_inverse=True)
+    spot = np.zeros(len(graph), dtype=np.int64)
+    spot[meets] = row
+    key = (spot[added.origin] * 3 + added.purpose) * slots + added.slot
+    used = np.bincount(key, minlength=1) > 0
     names = [
-        f"{graph.lanes[int(one) // (3 * slots)]} {_LANES[int(one) // slots % 3]} {int(one) % slots}"
-        for one in used
+        f"{graph.lanes[int(own[one // (3 * slots)])]} {_LANES[one // slots % 3]} {one % slots}"
+        for one in np.flatnonzero(used).tolist()
     ]
-    return (*graph.lanes, *names), len(graph.lanes) + row
+    return (*graph.lanes, *names), len(graph.lanes) - 1 + np.cumsum(used)[key]

@@ -100,7 +100,11 @@ class Network:
             lost = np.flatnonzero(np.isinf(distance[rows, target[own]]))
             if len(lost):
                 self._no_route(int(source[own][lost[0]]), int(target[own][lost[0]]))
-            way = (distance, rows, source[own], target[own], weight, self.tail, inward, order)
+            seen, ways, found = np.empty(places, np.int64), *np.empty((2, places), np.int32)
+            way = (
+                distance, rows, source[own], target[own], weight, self.tail, inward, order,
+                seen, ways, found,
+            )  # fmt: skip
             stops = np.zeros(len(rows) + 1, dtype=np.int64)
             walked(*way, stops, np.empty(0, np.int32))
             links = np.empty(stops[-1], dtype=np.int32)

@@ -18,6 +18,9 @@ MANY = 128
 TOLERANCE = 1e-6
 PATIENCE = 1000  # solutions per link after which levels stay as they are; never seen
 
+ONCE, MOVED = 1, 2  # listed since it was touched; its level has moved, too
+
+# Records of 128, 48 and 64 bytes: what is a power of two, or nearly, is found fastest.
 # Rates and levels are bytes per ns. `listed` and `queued` are lists of links, by place.
 LINK = np.dtype([
     ("rate", np.float64), ("ceiling", np.float64),  # most for all flows together, and for one
@@ -25,12 +28,13 @@ LINK = np.dtype([
     ("sharing", np.int64), ("crossings", np.int64), ("homed", np.int64),  # flows, routes, routes
     ("room", np.int64),  # where its routes begin in `homes` and `crossing`
     ("solved", np.float64), ("among", np.int64), ("stale", np.float64),  # level when solved, flows
-    ("moved", np.int64), ("touched", np.int64), ("waits", np.int64),  # marks
+    ("touched", np.int64), ("waits", np.int64),  # marks: ONCE listed or MOVED, and 1 if queued
     ("listed", np.int64), ("queued", np.int64),
 ])  # fmt: skip
 HOP = np.dtype([
-    ("link", np.int64), ("route", np.int64), ("limit", np.float64),
-    ("spot", np.int64), ("crossing", np.int64),  # spot among the link's crossing hops, by place
+    ("link", np.int64), ("route", np.int64),
+    ("spot", np.int64),  # among the link's crossing hops, which lie by place in the rest
+    ("crossing", np.int64), ("across", np.int64), ("limit", np.float64),  # a hop, its route
 ])  # fmt: skip
 ROUTE = np.dtype([
     ("first", np.int64), ("stop", np.int64),  # its hops
@@ -56,7 +60,7 @@ def up_to_date(links: Records, link: int, now: float) -> None:  # pragma: no cov
 def touched(links: Records, count: Records, link: int) -> None:  # pragma: no cover - compiled
     """Lists a link whose next end must be found anew."""
     if links[link]["touched"] == 0:
-        links[link]["touched"] = 1
+        links[link]["touched"] = ONCE
         links[count[TOUCHED]]["listed"] = link
         count[TOUCHED] += 1
 
@@ -73,7 +77,7 @@ def _solved(
     begin, stop = own["room"], own["room"] + own["crossings"]
     for place in range(begin, stop):
         hop = hops[place]["crossing"]
-        route = routes[hops[hop]["route"]]
+        route = routes[hops[place]["across"]]
         limit = np.inf
         for other in range(route["first"], route["stop"]):
             if other != hop:
@@ -85,7 +89,7 @@ def _solved(
         left, rest = own["rate"], sharing
         for place in range(begin, stop):
             if hops[place]["limit"] < level:
-                flows = routes[hops[hops[place]["crossing"]]["route"]]["flows"]
+                flows = routes[hops[place]["across"]]["flows"]
                 left -= hops[place]["limit"] * flows
                 rest -= flows
         if rest == 0:
@@ -116,7 +120,7 @@ def _told(  # noqa: PLR0917 - compiled functions take no keywords
     change = abs(own["level"] - before)
     for place in range(own["room"], own["room"] + own["crossings"]):
         hop = hops[place]["crossing"]
-        route = routes[hops[hop]["route"]]
+        route = routes[hops[place]["across"]]
         for beside in range(route["first"], route["stop"]):
             other = hops[beside]["link"]
             # elsewhere the flow is not held back by this link, neither before nor after
@@ -152,5 +156,5 @@ def shared(
             up_to_date(links, link, now)
             touched(links, count, link)
             own["level"] = level
-            own["moved"] = 1
+            own["touched"] = MOVED
             _told(links, hops, routes, count, link, before, head)

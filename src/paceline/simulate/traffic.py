@@ -11,7 +11,7 @@ import numpy as np
 from paceline.model import I64
 from paceline.simulate.compiled import compiled
 from paceline.simulate.heap import Records, put, renew, sink, take
-from paceline.simulate.sharing import CHANGED, DUES, TOUCHED, shared, touched, up_to_date
+from paceline.simulate.sharing import CHANGED, DUES, MOVED, TOUCHED, shared, touched, up_to_date
 
 HALF_NS = 0.5  # a flow ends at the whole nanosecond nearest to its end
 
@@ -88,12 +88,14 @@ def _crossed(links: Records, hops: Records, own: Records) -> None:  # pragma: no
         link = links[hops[hop]["link"]]
         if own["flows"] > 0:
             hops[hop]["spot"] = link["crossings"]
-            hops[link["room"] + link["crossings"]]["crossing"] = hop
+            place = link["room"] + link["crossings"]
+            hops[place]["crossing"], hops[place]["across"] = hop, hops[hop]["route"]
             link["crossings"] += 1
         else:
             link["crossings"] -= 1
             last = hops[link["room"] + link["crossings"]]["crossing"]
-            hops[link["room"] + hops[hop]["spot"]]["crossing"] = last
+            place = link["room"] + hops[hop]["spot"]
+            hops[place]["crossing"], hops[place]["across"] = last, hops[last]["route"]
             hops[last]["spot"] = hops[hop]["spot"]
 
 
@@ -184,12 +186,14 @@ def settled(  # noqa: PLR0917 - compiled functions take no keywords
             _homed(links, hops, routes, homes, queue, count, routes[at]["listed"], now)
     count[CHANGED] = 0
     for at in range(count[TOUCHED]):
-        own = links[links[at]["listed"]]
-        if own["moved"] == 1:
-            own["moved"] = 0
+        link = links[at]["listed"]
+        own = links[link]
+        if own["touched"] == MOVED:
             for place in range(own["room"], own["room"] + own["crossings"]):
-                route = hops[hops[place]["crossing"]]["route"]
-                _homed(links, hops, routes, homes, queue, count, route, now)
+                route = hops[place]["across"]
+                home = routes[route]["home"]
+                if home == link or own["level"] < links[home]["level"]:
+                    _homed(links, hops, routes, homes, queue, count, route, now)
     at = 0
     while at < count[TOUCHED]:
         link = links[at]["listed"]
