@@ -37,7 +37,7 @@ def shown() -> str:
     traces = read.traces(demo_run())
     look = write.Look(width=WIDTH, color=True)
     profile = stitch.profile(traces)
-    return write.inspection(traces, profile, stitch.cluster(traces), look=look)
+    return write.inspection(traces, profile, stitch.cluster(profile), look=look)
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ def show(
     with waiting("Reading and stitching"):
         traces = read.traces(run[0] if len(run) == 1 else run, caps=caps)
         profile = stitch.profile(traces)
-        cluster = stitch.cluster(traces)
+        cluster = stitch.cluster(profile)
         if output is not None:
             model.save(profile, output)
         text = write.inspection(traces, profile, cluster, format=format, look=look())

@@ -26,8 +26,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 class Link(msgspec.Struct, frozen=True, kw_only=True):
     """A full-duplex link from `a` to `b`; an end that is no machine is a switch.
 
-    `back_bytes_per_s` is the rate from b to a, None when equal. `interval_bytes_per_s` is given
-    where the rate was measured.
+    `back_bytes_per_s` is the rate from b to a, None when equal. Intervals (95 %) are given where
+    the figure was measured.
     """
 
     a: str
@@ -37,6 +37,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     latency_ns: int | None = None
     loss: float | None = None
     interval_bytes_per_s: tuple[float, float] | None = None
+    back_interval_bytes_per_s: tuple[float, float] | None = None
+    interval_latency_ns: tuple[int, int] | None = None
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ class LaneFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of workers; members None: no trace names them."""
+    """A group of workers: its members as traces name them, or those that were seen to meet."""
 
     name: str
     members: tuple[int, ...] | None
@@ -57,13 +57,16 @@ class ClockFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A link as the traces show it."""
+    """A link as the traces show it; `back` is from b to a, null when equal; intervals are 95 %."""
 
     a: str
     b: str
     gbit_per_s: float | None
     interval_gbit_per_s: tuple[float, float] | None
+    back_gbit_per_s: float | None
+    back_interval_gbit_per_s: tuple[float, float] | None
     latency_us: float | None
+    interval_latency_us: tuple[float, float] | None
 
 
 class GapFound(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +115,7 @@ def inspected(traces: Iterable[Trace], profile: Profile, cluster: Cluster) -> In
         steps=tuple(line.step for line in profile.measured),
         step_ms=_step_ms(profile),
         lanes=_lanes(profile),
-        groups=tuple(GroupFound(name=g.name, members=g.members) for g in profile.graph.groups),
+        groups=_groups(profile),
         collectives=_matched(m for m in profile.matching if m.kind == "collective"),
         messages=_matched(m for m in profile.matching if m.kind != "collective"),
         alignment=tuple(
@@ -173,6 +176,17 @@ def _lanes(profile: Profile) -> tuple[LaneFound, ...]:
     )
 
 
+def _groups(profile: Profile) -> tuple[GroupFound, ...]:
+    graph = profile.graph
+    met = np.flatnonzero(graph.match >= 0)
+    group = graph.match_group[graph.match[met]]
+    found: list[GroupFound] = []
+    for number, own in enumerate(graph.groups):
+        seen = tuple(np.unique(graph.worker[met[group == number]]).tolist()) or None
+        found.append(GroupFound(name=own.name, members=own.members or seen))
+    return tuple(found)
+
+
 def _matched(rows: Iterable[Matching]) -> Matched:
     matched = unmatched = 0
     by_key: dict[str, int] = {}
@@ -185,19 +199,29 @@ def _matched(rows: Iterable[Matching]) -> Matched:
 
 
 def _links(cluster: Cluster) -> tuple[LinkFound, ...]:
-    gbit = 8 / 1e9
     return tuple(
         LinkFound(
             a=link.a,
             b=link.b,
-            gbit_per_s=None if link.bytes_per_s is None else link.bytes_per_s * gbit,
-            interval_gbit_per_s=None
-            if link.interval_bytes_per_s is None
-            else (link.interval_bytes_per_s[0] * gbit, link.interval_bytes_per_s[1] * gbit),
+            gbit_per_s=_gbit(link.bytes_per_s),
+            interval_gbit_per_s=_gbits(link.interval_bytes_per_s),
+            back_gbit_per_s=_gbit(link.back_bytes_per_s),
+            back_interval_gbit_per_s=_gbits(link.back_interval_bytes_per_s),
             latency_us=None if link.latency_ns is None else link.latency_ns / 1e3,
+            interval_latency_us=None
+            if link.interval_latency_ns is None
+            else (link.interval_latency_ns[0] / 1e3, link.interval_latency_ns[1] / 1e3),
         )
         for link in cluster.links
     )
+
+
+def _gbit(bytes_per_s: float | None) -> float | None:
+    return None if bytes_per_s is None else bytes_per_s * 8 / 1e9
+
+
+def _gbits(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    return None if interval is None else (interval[0] * 8 / 1e9, interval[1] * 8 / 1e9)
 
 
 def _gaps(profile: Profile) -> tuple[GapFound, ...]:

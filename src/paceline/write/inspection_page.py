@@ -131,19 +131,28 @@ def _links(view: Inspection) -> Table:
     columns = (
         Column(title="from", wraps=True),
         Column(title="to", wraps=True),
-        *(Column(title=title, right=True) for title in ("rate", "interval", "latency")),
+        *(Column(title=title, right=True) for title in ("rate", "95 %", "latency", "95 %")),
     )
-    return table("Links", columns, [_link(link) for link in view.links])
+    return table("Links", columns, [row for link in view.links for row in _link(link)])
 
 
-def _link(link: LinkFound) -> tuple[str, ...]:
-    interval = ""
-    if link.interval_gbit_per_s is not None:
-        low, high = (_gbit(rate) for rate in link.interval_gbit_per_s)
-        interval = f"{low} to {high}"
-    rate = UNKNOWN if link.gbit_per_s is None else _gbit(link.gbit_per_s)
+def _link(link: LinkFound) -> list[tuple[str, ...]]:
+    """A row for the link, and one for the way back if its rate was measured, too."""
     latency = UNKNOWN if link.latency_us is None else show_ns(link.latency_us * 1e3)
-    return link.a, link.b, rate, interval, latency
+    between = ""
+    if link.interval_latency_us is not None:
+        between = " to ".join(show_ns(us * 1e3) for us in link.interval_latency_us)
+    there = (link.a, link.b, *_rate(link.gbit_per_s, link.interval_gbit_per_s), latency, between)
+    if link.back_gbit_per_s is None:
+        return [there]
+    back = _rate(link.back_gbit_per_s, link.back_interval_gbit_per_s)
+    return [there, (link.b, link.a, *back, latency, between)]
+
+
+def _rate(rate: float | None, interval: tuple[float, float] | None) -> tuple[str, str]:
+    if rate is None:
+        return UNKNOWN, ""
+    return _gbit(rate), "" if interval is None else " to ".join(_gbit(end) for end in interval)
 
 
 def _notes(view: Inspection) -> Table:

@@ -5,6 +5,7 @@ import pytest
 
 from paceline import model
 from paceline.cli import main
+from paceline.loop import demo_run
 
 
 def native(path: Path, worker: int, *, workers: int = 2, steps: int = 2, late_ns: int = 0) -> Path:
@@ -140,8 +141,8 @@ def test_flags_win_over_variables_and_those_over_files(
     assert capsys.readouterr().out.startswith("What was found")
 
 
-def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--json"]) == 0
+def test_the_demo_recording(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(demo_run()), "--json"]) == 0
     view = json.loads(capsys.readouterr().out)
     assert len(view["workers"]) == 4
     assert view["missing_workers"] == []
@@ -149,3 +150,4 @@ def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert view["collectives"]["unmatched"] == 0
     assert view["messages"]["matched"] > 0
     assert view["messages"]["unmatched"] == 0
+    assert view["links"] == []  # all on one machine

@@ -1,0 +1,43 @@
+"""The cluster that a job ran on, as far as its Profile shows it: machines, and links with rates.
+
+Machines are those that the workers name; a worker that names none counts as a machine of its own.
+Links are measured where messages passed between two machines; where there were collectives only,
+each machine has one link to a switch. Nothing is said of the inside of a machine.
+"""
+
+from collections import Counter
+
+from paceline.model import Cluster, Link, Machine, MachineKind, Profile, verify
+from paceline.stitch.message_links import between
+from paceline.stitch.ring_links import to_switch
+
+
+def cluster(profile: Profile) -> Cluster:
+    """Machines with one slot for each worker that ran there, and what is known of their links."""
+    slots = Counter(worker.machine for worker in profile.workers)
+    kinds: dict[str, set[int]] = {}
+    for worker in profile.workers:
+        kinds.setdefault(worker.machine, set()).add(worker.kind)
+    return verify(
+        Cluster(
+            kinds=tuple(MachineKind(name=kind) for kind in profile.kinds),
+            machines=tuple(
+                Machine(name=name, kind=_only(profile, kinds[name]), slots=count)
+                for name, count in slots.items()
+            ),
+            links=_links(profile),
+        )
+    )
+
+
+def _links(profile: Profile) -> tuple[Link, ...]:
+    """From messages if any tells a rate, else from all-reduces."""
+    told = between(profile)
+    if any(link.bytes_per_s is not None for link in told):
+        return told
+    return to_switch(profile) or told
+
+
+def _only(profile: Profile, kinds: set[int]) -> str | None:
+    """The kind of a machine, None if its workers name several."""
+    return profile.kinds[min(kinds)] if len(kinds) == 1 else None
