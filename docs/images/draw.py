@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-from paceline import read, stitch, write
+from paceline import diagnose, read, stitch, write
 from paceline.loop import demo_run
 
 TARGET = Path(__file__).with_name("demo.svg")
@@ -34,10 +34,9 @@ FRAME = """\
 
 def shown() -> str:
     """What `paceline demo` prints on a terminal with colors."""
-    traces = read.traces(demo_run())
-    look = write.Look(width=WIDTH, color=True)
-    profile = stitch.profile(traces)
-    return write.inspection(traces, profile, stitch.cluster(profile), look=look)
+    profile = stitch.profile(read.traces(demo_run()))
+    report = diagnose.report(profile, stitch.cluster(profile))
+    return write.report(report, look=write.Look(width=WIDTH, color=True))
 
 
 def main() -> None:
