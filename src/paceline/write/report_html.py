@@ -1,8 +1,8 @@
 """The report as one page that opens from a file, without network and without scripts.
 
 Comes in: a report and the profile that it is about. Goes out: HTML whose policy allows nothing but
-its own styles and pictures. Every text goes through the template's escaping; pictures hold texts
-as outlines only.
+its own styles and pictures. Every text is spelled out by `shown` and escaped, whatever the
+template does; pictures hold texts as outlines only.
 """
 
 from importlib.util import find_spec
@@ -22,6 +22,7 @@ from paceline.write.report_view import FindingRow, ReportView, report_view
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"  # noqa: E501
 _TEMPLATE = "report.html.jinja"
 MOST_FINDINGS = 40
+LONGEST = 600  # characters of one text
 
 
 class _Picture(NamedTuple):
@@ -59,8 +60,9 @@ def report_html(report: Report, profile: Profile) -> str:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=_harmless,
+    )  # fmt: skip
     source = Path(__file__).with_name(_TEMPLATE).read_text(encoding="utf-8")
     view = report_view(report)
     name = "this job" if profile.job.name == Job().name else shown(profile.job.name, 80)
@@ -75,8 +77,12 @@ def report_html(report: Report, profile: Profile) -> str:
         sources=_sources(report),
         policy=_POLICY,
         version=__version__,
-        shown=shown,
     )
+
+
+def _harmless(value: object) -> object:
+    """What a template prints: pictures as they are, anything else without hidden characters."""
+    return value if hasattr(value, "__html__") else shown(value, LONGEST)
 
 
 def report_file(report: Report, profile: Profile, path: Path) -> None:

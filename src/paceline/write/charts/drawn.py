@@ -24,6 +24,7 @@ COLORS = {
     "wait": "#d0d4d9",
     "regained": "#a8d5b0",
 }
+_NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 _OWN_IDS = re.compile(r'(\bid="|href="#|url\(#)')
 _USELESS_IDS = re.compile(r' id="[A-Za-z.]+(?:2d)?_\d+"')
 
@@ -55,15 +56,19 @@ def plain(axes: Any) -> None:
 def label(text: str, longest: int) -> str:
     """The text as a picture can show it: harmless, short, and without marks that the font lacks."""
     marks = _marks()
-    return "".join(mark if ord(mark) in marks else "□" for mark in shown(text, longest))
+    spelled = shown(text, longest)
+    cut = spelled if len(spelled) <= longest else spelled[: longest - 1] + "…"
+    return "".join(mark if ord(mark) in marks else "□" for mark in cut)
 
 
 @cache
 def _marks() -> frozenset[int]:
+    """What the font has of scripts that need no shaping and run from left to right."""
     from matplotlib import font_manager
 
     fonts = cast(Any, font_manager)
-    return frozenset(fonts.get_font(fonts.findfont("DejaVu Sans")).get_charmap())
+    every = fonts.get_font(fonts.findfont("DejaVu Sans")).get_charmap()
+    return frozenset(mark for mark in every if mark < 0x590 or 0x1E00 <= mark < 0x2C00)
 
 
 def unit_of(longest_ns: float) -> tuple[str, float]:
@@ -81,7 +86,7 @@ def svg(canvas: Any, name: str) -> str:
     settings = cast(Any, mpl).rc_context
     out = io.StringIO()
     with settings({"svg.fonttype": "path", "svg.hashsalt": name}):
-        canvas.savefig(out, format="svg", metadata={"Date": None, "Creator": None}, dpi=200)
+        canvas.savefig(out, format="svg", metadata=_NOTHING, dpi=200)
     text = out.getvalue()
     text = _USELESS_IDS.sub("", text[text.index("<svg") :])
     return _OWN_IDS.sub(rf"\g<1>{name}-", text)

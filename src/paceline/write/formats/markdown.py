@@ -10,7 +10,8 @@ from paceline.write.page import Look, Page, Table
 
 NAME: str = "md"
 LONGEST = 2000  # characters of one cell
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$@:])")
+# a bare www. becomes a link on GitHub, as http:// does
+_MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$@:]|(?<=www)\.)", re.IGNORECASE)
 
 
 def rendered(page: Page, _look: Look) -> str:
