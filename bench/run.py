@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "BENCHMARKS.md"
-SCRIPTS = ("startup", "load", "align", "mutants")
+SCRIPTS = ("startup", "load", "align", "engine", "mutants")
 PEERS = ROOT / ".venv-peers"
 PEER_PACKAGES = ("HolisticTraceAnalysis", "pandas<3", "setuptools<81")
 HEAD = """# Benchmarks

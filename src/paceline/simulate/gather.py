@@ -6,7 +6,7 @@ from paceline.simulate.compiled import compiled
 
 @compiled
 def gathered(
-    rows: I64, values: I64, starts: I64, out: I32
+    rows: I32, values: I32, starts: I64, out: I32
 ) -> None:  # fmt: skip  # pragma: no cover - compiled
     """Fills `out` with the values of each row, in the order in which the pairs come.
 

@@ -17,7 +17,7 @@ from paceline.reduce import Transfers
 from paceline.simulate.network import Network
 
 Ops: TypeAlias = npt.NDArray[np.intp]
-Pairs: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # who waits, for whom
+Pairs: TypeAlias = tuple[I32, I32]  # who waits, for whom
 
 OUT, IN, FIRST = 0, 1, 2  # what the lanes of messages are for
 _LANES = ("out", "in", "first byte")
@@ -120,9 +120,10 @@ def _messages(piece: Piece, latency: I64, number: int) -> Messages:
 
 def _kept_waits(site: Site) -> Pairs:
     """The dependencies of the user's own ops: on the end of what they waited for."""
-    ops = np.arange(len(site.graph))
-    begin = ops + np.searchsorted(site.meets, ops)
-    end = ops + np.searchsorted(site.meets, ops, side="right")
+    replaced = np.zeros(len(site.graph), dtype=np.int32)
+    replaced[site.meets] = 1
+    end = np.arange(len(site.graph), dtype=np.int32) + np.cumsum(replaced, dtype=np.int32)
+    begin = end - replaced
     return np.repeat(begin, np.diff(site.graph.after_from)), end[site.graph.after_op]
 
 
@@ -130,12 +131,13 @@ def _waits(site: Site, piece: Piece, base: int) -> list[Pairs]:
     """Who waits for whom within one collective whose messages begin at `base`."""
     plan, marks = piece.transfers, _marks(piece.transfers)
     count = len(plan.source)
-    come = piece.ops + np.searchsorted(site.meets, piece.ops)
-    send, receive = base + np.arange(count), base + count + np.arange(count)
-    mark = np.full(count, -1, dtype=np.int64)
-    mark[marks] = base + 2 * count + np.arange(len(marks))
+    come = (piece.ops + np.searchsorted(site.meets, piece.ops)).astype(np.int32)
+    send = np.arange(base, base + count, dtype=np.int32)
+    receive = send + np.int32(count)
+    mark = np.full(count, -1, dtype=np.int32)
+    mark[marks] = np.arange(base + 2 * count, base + 2 * count + len(marks))
     fed = np.repeat(np.arange(count), np.diff(plan.after_from))
-    feeds, streamed = plan.after.astype(np.int64), plan.streamed[fed] > 0
+    feeds, streamed = plan.after, plan.streamed[fed] > 0
     ready = np.where(streamed, mark[feeds], receive[feeds])
     marked = mark[fed] >= 0
     last_out, last_in = _last(plan.source, plan.out), _last(plan.target, plan.into)
