@@ -7,8 +7,10 @@ overlaps everything else: such spans get lanes of their own.
 """
 
 import heapq
+from collections import Counter
 
 import numpy as np
+import numpy.typing as npt
 
 from paceline.model import I64
 from paceline.read.kineto_join import latest, matching
@@ -30,8 +32,12 @@ def gloo_threads(table: Table, titles: dict[int, str]) -> tuple[int, ...]:
     return tuple(sorted(named | (set(threads[spans].tolist()) - users)))
 
 
-def started(table: Table, talks: Talks) -> tuple[I64, I64]:
-    """Pairs of a gloo span and the operator that started it."""
+def started(table: Table, talks: Talks, *, whole: bool) -> tuple[I64, I64]:
+    """Pairs of a gloo span and the operator that started it.
+
+    Of a file that is not `whole` spans of one thread may be there and those of another not: then
+    order tells nothing, unless there are as many spans as operators.
+    """
     word = dict(zip(talks.row, talks.word, strict=True))
     spans = np.flatnonzero((table.role == Role.GLOO) & (table.cat < Cat.PYTHON))
     ops = np.flatnonzero((table.role == Role.C10D) & (table.cat == Cat.OP))
@@ -41,6 +47,8 @@ def started(table: Table, talks: Talks) -> tuple[I64, I64]:
     op = np.where(at >= 0, ops[at], -1) if len(ops) else at
     if not (op >= 0).any():
         op = _in_order(table, spans, ops, word)
+        if not whole:
+            op[~_as_many(spans, ops, word)] = -1
     known = op >= 0
     known[known] &= table.end(op[known]) <= table.end(spans[known])
     return spans[known], op[known]
@@ -57,6 +65,13 @@ def _in_order(table: Table, spans: I64, ops: I64, word: dict[int, str]) -> I64:
         if queue and table.start[queue[-1]] <= table.start[span]:
             found[at] = queue.pop()
     return found
+
+
+def _as_many(spans: I64, ops: I64, word: dict[int, str]) -> npt.NDArray[np.bool_]:
+    """Spans of kinds of which there are as many spans as operators."""
+    kinds = [_kind(word[span]) for span in spans.tolist()]
+    spent, asked = Counter(kinds), Counter(_kind(word[op]) for op in ops.tolist())
+    return np.array([spent[kind] == asked[kind] for kind in kinds], dtype=np.bool_)
 
 
 def _kind(word: str) -> str:

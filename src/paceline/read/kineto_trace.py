@@ -26,13 +26,19 @@ from paceline.read.kineto_time import LATEST_NS
 _UNIX_NS = 10**17  # 1973; times below count from something else
 
 
-def trace_of(rows: Rows, head: Head, source: Source, notes: tuple[Note, ...]) -> Trace:
-    """The trace of one worker."""
+def trace_of(
+    rows: Rows, head: Head, source: Source, notes: tuple[Note, ...], *, whole: bool
+) -> Trace:
+    """The trace of one worker; the file is `whole` if it does not break off."""
     own = _dated(rows, head, source)
     for name, members in head.groups().items():
         rows.talks.know(name, members)
     context = contexts(own, rows.talks, len(rows.keys.threads))
-    launch, gloo, busy = launches(own), started(own, rows.talks), gloo_threads(own, rows.titles)
+    launch, gloo, busy = (
+        launches(own),
+        started(own, rows.talks, whole=whole),
+        gloo_threads(own, rows.titles),
+    )
     are = spans(own, context, launch, gloo, busy)
     talk = said(own, rows.talks, context, launch, kind=are.kind, group=head.only_group())
     are.kind[talk.row] = talk.kind

@@ -71,7 +71,8 @@ def traces(
         if found is not None:
             read += [(path, one) for one in found]
         elif path in named or path.name.endswith(_LIKE_TRACES):
-            notes.append(Note(code="skipped", text=f"{path}: no trace format that paceline knows."))
+            why = "no trace format that paceline knows" if path.stat().st_size else "empty"
+            notes.append(Note(code="skipped", text=f"{path}: {why}."))
     if not read:
         raise errors[0] if errors else _nothing(paths, notes)
     placed = _with_ranks(read, root, cover)

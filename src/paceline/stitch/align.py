@@ -16,8 +16,10 @@ from paceline.stitch.align_jumps import Jump
 from paceline.stitch.align_one_clock import shared
 from paceline.stitch.align_ties import Meets, Orders, meets, orders
 from paceline.stitch.align_units import Units, first_events, placed
-from paceline.stitch.alignments import Alignments
+from paceline.stitch.alignments import Alignments, Lost
 from paceline.stitch.matches import Matches
+
+_ENDLESS = 2**62
 
 
 def clocks(traces: Sequence[Trace], matches: Matches) -> Alignments:
@@ -41,6 +43,7 @@ def clocks(traces: Sequence[Trace], matches: Matches) -> Alignments:
         alignments=found,
         residual_ns=fit.residual_ns,
         notes=(*_jumped(traces, units, fit), *_untied(found), *_early(traces, units, fit)),
+        lost=tuple(part for jump in fit.jumps for part in _lost(units, fit, jump)),
     )
 
 
@@ -88,6 +91,20 @@ def _jump(traces: Sequence[Trace], units: Units, fit: Fitted, jump: Jump) -> Not
         f"event{step}; the {'later' if jump.lost_z[1] > 1 else 'earlier'} part is not aligned."
     )
     return Note(code="clock-jump", text=text, worker=trace.worker)
+
+
+def _lost(units: Units, fit: Fitted, jump: Jump) -> list[Lost]:
+    """The shorter side of a jump, in every trace that keeps the clock."""
+    scale = fit.known.scale
+    base = int(units.start_ns[jump.unit])
+    first, last = (
+        base + round(float(scale.middle[jump.unit] + z * scale.extent[jump.unit]))
+        if np.isfinite(z)
+        else (-1 if z < 0 else 1) * _ENDLESS
+        for z in jump.lost_z
+    )
+    there = np.flatnonzero(units.of_trace == jump.unit).tolist()
+    return [Lost(trace=trace, first_ns=first, last_ns=last) for trace in there]
 
 
 def _untied(found: tuple[Alignment, ...]) -> list[Note]:

@@ -17,6 +17,7 @@ from paceline.stitch.meeting import runs
 _BLOCKS = 64
 _EACH = 4  # rows a block must have
 _FEWEST = 10
+_EDGE = 2  # blocks on either side of a jump
 _SURE = 8.0  # jumps smaller than this many standard errors may be noise
 _SMALLEST_NS = 10_000.0
 
@@ -68,13 +69,16 @@ def measured(jump: Jump, observed: Observed, fit: Fit) -> Jump:
 
 def _of_unit(observed: Observed, fit: Fit, rows: I64) -> Jump | None:
     rows = rows[np.argsort(observed.z[rows], kind="stable")]
-    count = min(_BLOCKS, len(rows) // _EACH)
-    if count < _FEWEST:
+    if len(rows) < _FEWEST:
         return None
+    few = len(rows) < _FEWEST * _EACH  # then each row is a block
+    count = len(rows) if few else min(_BLOCKS, len(rows) // _EACH)
     length = len(rows) // count
     blocks = rows[: count * length].reshape(count, length)
-    level = np.median(fit.residual[blocks], axis=1)
-    at, height, clear = _step(observed.z[blocks].mean(axis=1), level)
+    residual = fit.residual[blocks]
+    level = _smooth(residual[:, 0]) if few else np.median(residual, axis=1)
+    edge = _EACH if few else _EDGE
+    at, height, clear = _step(observed.z[blocks].mean(axis=1), level, edge)
     if clear < _SURE or abs(height) < _SMALLEST_NS:
         return None
     where = observed.z[rows]
@@ -85,12 +89,23 @@ def _of_unit(observed: Observed, fit: Fit, rows: I64) -> Jump | None:
     return Jump(int(observed.unit[rows[0]]), float(where[at * length]), height, clear, lost)
 
 
-def _step(time: F64, level: F64) -> tuple[int, float, float]:
-    """The best place of a step in a straight line: its block, height, and standard errors."""
+def _smooth(values: F64) -> F64:
+    """Each value's median with its neighbors: one wrong match among few rows hides no jump."""
+    wide = np.pad(values, 1, mode="reflect")
+    return np.median(np.stack((wide[:-2], values, wide[2:])), axis=0)
+
+
+def _step(time: F64, level: F64, edge: int) -> tuple[int, float, float]:
+    """The best place of a step in a straight line: its block, height, and standard errors.
+
+    At least `edge` blocks lie on either side of it.
+    """
     count = len(time)
     powers = np.stack([np.ones(count), time, time**2, time**3], axis=1)
     line, cubic = np.linalg.qr(powers[:, :2])[0], np.linalg.qr(powers)[0]
-    steps = (np.arange(count)[:, None] >= np.arange(2, count - 1)[None, :]).astype(np.float64)
+    steps = (np.arange(count)[:, None] >= np.arange(edge, count - edge + 1)[None, :]).astype(
+        np.float64
+    )
     steps = steps - line @ (line.T @ steps)
     rest = level - line @ (line.T @ level)
     curved = level - cubic @ (cubic.T @ level)
@@ -100,6 +115,6 @@ def _step(time: F64, level: F64) -> tuple[int, float, float]:
     best = int(np.argmin(left))
     noise = max(float(left[best]), 0.0) / (count - 4)
     if float(left[best]) > 0.5 * float(curved @ curved):
-        return best + 2, 0.0, 0.0
+        return best + edge, 0.0, 0.0
     height = float(heights[best])
-    return best + 2, height, abs(height) / float(np.sqrt(noise / energy[best]) + 1e-9)
+    return best + edge, height, abs(height) / float(np.sqrt(noise / energy[best]) + 1e-9)

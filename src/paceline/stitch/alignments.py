@@ -13,6 +13,15 @@ from paceline.model import I64, UNKNOWN, Alignment, Note, Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """A part of a trace (a position), on its own clock, that its alignment does not hold for."""
+
+    trace: int
+    first_ns: int
+    last_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alignments:
     """One alignment a trace, in the order of traces.
 
@@ -23,6 +32,7 @@ class Alignments:
     alignments: tuple[Alignment, ...]
     residual_ns: float | None
     notes: tuple[Note, ...] = ()
+    lost: tuple[Lost, ...] = ()
 
 
 def aligned_ns(trace: Trace, alignment: Alignment) -> I64:

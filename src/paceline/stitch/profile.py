@@ -22,7 +22,7 @@ from paceline.model import (
     Trace,
     verify,
 )
-from paceline.stitch import align, facts, flatten, fold, join, match, steps, stuck
+from paceline.stitch import align, facts, flatten, fold, join, lost_steps, match, steps, stuck
 from paceline.stitch.acyclic import acyclic
 from paceline.stitch.fit import Recorded
 from paceline.stitch.fold_graph import graph, links
@@ -43,11 +43,12 @@ def profile(traces: Iterable[Trace], *, job: Job | None = None) -> Profile:
     joined = join.workers(traces)
     whole = steps.whole(joined.traces)
     placed = tuple(issued(unpooled(trace)) for trace in whole.traces)
-    meets = flatten.linked(placed)
-    pieces = [flatten.pieces(t, whole.kept, own) for t, own in zip(placed, meets, strict=True)]
     matches = match.events(placed)
     clocks = align.clocks(placed, matches)
-    folded = fold.ops(placed, pieces, clocks.alignments, len(whole.kept))
+    kept, jumped = lost_steps.without(clocks.lost, placed, whole.kept)
+    meets = flatten.linked(placed)
+    pieces = [flatten.pieces(t, kept, own) for t, own in zip(placed, meets, strict=True)]
+    folded = fold.ops(placed, pieces, clocks.alignments, len(kept))
     if not len(folded):
         raise ModelError(
             "no op is part of at least half of the recorded steps.",
@@ -60,7 +61,7 @@ def profile(traces: Iterable[Trace], *, job: Job | None = None) -> Profile:
     kind_of = {worker.rank: worker.kind for worker in workers}
     kind = np.array([kind_of[rank] for rank in full.workers])
     durations, leads = _fitted(full, folded, kind[np.searchsorted(full.workers, full.worker)])
-    measured, left = _measured(folded, whole.kept)
+    measured, left = _measured(folded, kept)
     flat = [note for own in pieces for note in own.notes]
     told = [note for trace in placed for note in trace.notes]
     return verify(
@@ -79,7 +80,7 @@ def profile(traces: Iterable[Trace], *, job: Job | None = None) -> Profile:
             stuck=stuck.calls(placed, matches),
             noise=facts.noise(placed),
             events=sum(len(trace) for trace in placed),
-            notes=(*told, *joined.notes, *whole.notes, *flat, *clocks.notes, *folded.notes,
+            notes=(*told, *joined.notes, *whole.notes, *flat, *clocks.notes, *jumped, *folded.notes,
                    *circles, *left),
             sources=facts.sources(placed),
         )

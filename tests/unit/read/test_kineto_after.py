@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from made_kineto import ENGINE, MAIN, OTHER, STREAM, Made
 
+from paceline import read
+
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
@@ -181,6 +183,19 @@ def test_gloo_spans_from_before_the_window_have_no_operator(made: Made):
     made.mark("gloo:all_reduce", 0, 5, gloo).op("c10d::_reduce_scatter_base_", 10, 5)
     made.mark("gloo:all_reduce", 20, 5, gloo).mark("gloo:barrier", 40, 5, gloo)
     assert [event.after for event in made.events()] == [(), (), ((0, 1),), ()]
+
+
+def test_of_a_file_that_breaks_off_gloo_spans_are_not_counted_off(made: Made):
+    """The spans of one thread may be missing; the k-th that is left is not the k-th operator's."""
+    gloo = (1, 9)
+    made.op("c10d::allreduce_", 0, 5).op("c10d::allreduce_", 10, 5)
+    made.mark("gloo:all_reduce", 30, 5, gloo).op("lost", 50, 5)
+    assert made.events()[2].after == ((0, 0),)
+    text = made.write().read_text()
+    made.path.write_text(text[: text.index('"lost"')])
+    (trace,) = read.traces(made.path)
+    assert [note.code for note in trace.notes] == ["truncated"]
+    assert [event.after for event in trace] == [(), (), ()]
 
 
 def test_edges_never_make_a_circle_even_if_streams_run_out_of_order(made: Made):

@@ -257,6 +257,38 @@ def test_a_jump_of_a_clock_is_found_and_widens_the_error() -> None:
     assert third.error_ns >= 0.9 * jump
 
 
+@pytest.mark.parametrize("at", [6, 12, 17])
+def test_a_large_jump_shows_in_few_collectives(at: int) -> None:
+    def stepped(true: int) -> int:
+        return true + (5_000 * MS if true > 100 * MS * at else 0)
+
+    workers = [Recorder(0), Recorder(1), Recorder(2, stepped)]
+    generator = np.random.default_rng(11)
+    for k in range(24):
+        end = 100 * MS * (k + 1)
+        for worker in workers:
+            late = 60 * MS if (k, worker.worker) == (20, 1) else int(generator.normal(0, 200_000))
+            worker.add(Kind.COLLECTIVE, end - MS, end + late, group="g", sequence=k, step=k // 3)
+    _, found = aligned(*workers)
+    (note,) = found.notes
+    assert (note.code, note.worker) == ("clock-jump", 2)
+    (lost,) = found.lost
+    assert lost.trace == 2
+    assert found.alignments[2].offset_ns == pytest.approx(-5_000 * MS if at <= 12 else 0, abs=MS)
+
+
+def test_a_few_late_ends_are_no_jump() -> None:
+    workers = [Recorder(0), Recorder(1), Recorder(2)]
+    generator = np.random.default_rng(11)
+    for k in range(24):
+        end = 100 * MS * (k + 1)
+        for worker in workers:
+            late = 60 * MS if k > 20 and worker.worker == 2 else int(generator.normal(0, 200_000))
+            worker.add(Kind.COLLECTIVE, end - MS, end + late, group="g", sequence=k, step=k // 3)
+    _, found = aligned(*workers)
+    assert found.lost == ()
+
+
 def test_traces_without_times_are_left_alone() -> None:
     builder = TraceBuilder()
     builder.add("all_reduce", Kind.COLLECTIVE, "lane", group=builder.group("g"), sequence=1)

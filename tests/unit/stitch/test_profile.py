@@ -147,3 +147,19 @@ def test_steps_without_a_common_op_are_refused() -> None:
 def test_no_trace_at_all_is_refused() -> None:
     with pytest.raises(ModelError, match="Record a few training steps"):
         profile([])
+
+
+def test_steps_on_the_far_side_of_a_jump_are_left_out() -> None:
+    def shown(trace: Trace, since: int) -> Trace:
+        late = np.where(trace.step >= since, 3_000 * MS, 0)
+        return dataclasses.replace(trace, start_ns=trace.start_ns + late)
+
+    traces = job(3, 16, late_us=20)
+    found = profile([traces[0], shown(traces[1], 10), traces[2]])
+    codes = [note.code for note in found.notes]
+    assert "clock-jump" in codes
+    assert "jumped-steps" in codes
+    kept = [line.step for line in found.measured]
+    assert kept
+    assert set(kept) <= set(range(10))
+    assert max(line.step_ns for line in found.measured) < 100 * MS

@@ -45,7 +45,8 @@ def read(opened: Opened) -> tuple[Trace, ...]:
         raise _empty(opened, pieces.broken_off, rows.entries)
     head = Head(opened.path, pieces.fields)
     notes = _notes(rows, pieces.broken_off, head.rank())
-    return (trace_of(rows, head, opened.source(NAME), notes),)
+    whole = pieces.broken_off is None
+    return (trace_of(rows, head, opened.source(NAME), notes, whole=whole),)
 
 
 def _empty(opened: Opened, broken_off: int | None, entries: int) -> InputError:
