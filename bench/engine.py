@@ -203,36 +203,32 @@ def sharing() -> None:
 def main() -> None:
     print("## Engine\n")
     print("Asked: 5 million ops/s on lanes alone; 2.5 million with 40 % of the ops the sends and")
-    print(
-        "receives of flows on shared links; a step of 1,024 workers and 5 million ops within 2.5 s"
-    )
-    print("and 2 GiB. Measured: CPU time of `simulate.timeline`, one thread, warm; steps of random")
-    print("durations and dependencies (`engine_jobs.py`); machines around one switch, 10 Gbit/s.\n")
+    print("receives of flows on shared links; a step of 1,024 workers and 5 million ops within")
+    print("2.5 s and 2 GiB. Measured: CPU time of `simulate.timeline`, one thread, warm; steps of")
+    print("random durations and dependencies (`engine_jobs.py`); machines around one switch,")
+    print("10 Gbit/s.\n")
     speeds()
     print("\nPeak memory of a fresh process that makes and plays the 1,024-worker step:\n")
     memory()
     print("\nCost curve, 64 workers (flows: 8 machines, to the next machine):\n")
     curve()
-    print(
-        "\nBeside the strongest simple rival (`engine_rival.py`): a heap of all events, and max-min"
-    )
-    print("shares of all flows worked out anew whenever one begins or ends; compiled as well, same")
-    print("process, in turns, without its layout of the graph, which ours includes. Longer steps")
-    print("than these drift apart: an error of one ns then grows, in the rival alone too.\n")
+    print("\nBeside the strongest simple rival (`engine_rival.py`): a heap of all events, and")
+    print("max-min shares of all flows worked out anew whenever one begins or ends; compiled as")
+    print("well, same process, in turns, without its layout of the graph, which ours includes.")
+    print("Longer steps than these drift apart: an error of one ns then grows, in the rival alone")
+    print("too.\n")
     beside()
     print(
-        "\nOnly what a flow affects is worked out anew. Flows alone, each to the next machine, so that"
+        "\nOnly what a flow affects is worked out anew. Flows alone, each to the next machine, so"
     )
-    print("a flow affects as much on few machines as on many:\n")
+    print("that a flow affects as much on few machines as on many:\n")
     affected()
+    print("\nRule: max-min fair to one part in a million; a link crossed by more than 128 routes")
+    print("may lag by one flow in 128. Error against exact max-min by progressive filling in plain")
     print(
-        "\nRule: max-min fair to one part in a million; a link crossed by more than 128 routes may"
+        f"Python, in % of the step, over {CASES} small cases ({', '.join(SHAPES)} of uneven links;"
     )
-    print(
-        "lag by one flow in 128. Error against exact max-min by progressive filling in plain Python"
-    )
-    print(f"in % of the step, {CASES} small cases ({', '.join(SHAPES)} of uneven links; 5 to 60")
-    print("messages), and that of the crude rule beside it:\n")
+    print("5 to 60 messages), and that of the crude rule beside it:\n")
     sharing()
 
 

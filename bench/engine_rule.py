@@ -6,6 +6,7 @@ every event.
 """
 
 from collections import deque
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +66,7 @@ def made(shape: str, draw: np.random.Generator) -> Cluster:
         pairs += [(f"leaf{at}", "spine") for at in range(racks)]
     else:
         names = [f"m{at}" for at in range(int(draw.integers(3, 7)))]
-        pairs = list(zip(names, names[1:], strict=False))
+        pairs = list(pairwise(names))
     rates = 1e9 * draw.lognormal(0, 0.8, (len(pairs), 2))
     return Cluster(
         machines=tuple(Machine(name=name) for name in names),
