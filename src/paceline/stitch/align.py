@@ -104,7 +104,9 @@ def _lost(units: Units, fit: Fitted, jump: Jump) -> list[Lost]:
         for z in jump.lost_z
     )
     there = np.flatnonzero(units.of_trace == jump.unit).tolist()
-    return [Lost(trace=trace, first_ns=first, last_ns=last) for trace in there]
+    return [
+        Lost(trace=trace, first_ns=first, last_ns=last, ahead_ns=jump.ahead_ns) for trace in there
+    ]
 
 
 def _untied(found: tuple[Alignment, ...]) -> list[Note]:

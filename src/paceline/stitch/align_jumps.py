@@ -79,6 +79,8 @@ def _of_unit(observed: Observed, fit: Fit, rows: I64) -> Jump | None:
     level = _smooth(residual[:, 0]) if few else np.median(residual, axis=1)
     edge = _EACH if few else _EDGE
     at, height, clear = _step(observed.z[blocks].mean(axis=1), level, edge)
+    if few:  # smoothed rows are not independent: more than their scatter, not its mean's
+        clear /= np.sqrt(count)
     if clear < _SURE or abs(height) < _SMALLEST_NS:
         return None
     where = observed.z[rows]

@@ -14,11 +14,15 @@ from paceline.model import I64, UNKNOWN, Alignment, Note, Trace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """A part of a trace (a position), on its own clock, that its alignment does not hold for."""
+    """A part of a trace (a position), on its own clock, that its alignment does not hold for.
+
+    Aligned times in it are off by `ahead_ns`.
+    """
 
     trace: int
     first_ns: int
     last_ns: int
+    ahead_ns: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""Leaves out steps whose times no alignment maps: those on the worthless side of a clock's jump."""
+"""Leaves out steps whose times no alignment maps: those on the worthless side of a clock's jump.
+
+A jump that is short beside a step costs nothing: its times stay, within the error of the clock.
+"""
 
 from collections.abc import Sequence
 
@@ -6,6 +9,9 @@ import numpy as np
 
 from paceline.model import UNKNOWN, Note, Trace
 from paceline.stitch.alignments import Lost
+from paceline.stitch.meeting import runs
+
+_SHORT = 0.01  # of a step
 
 
 def without(
@@ -16,6 +22,8 @@ def without(
     for part in lost:
         trace = traces[part.trace]
         start = trace.start_ns
+        if abs(part.ahead_ns) < _SHORT * _step_ns(trace):
+            continue
         inside = (start != UNKNOWN) & (start >= part.first_ns) & (start <= part.last_ns)
         gone |= set(np.unique(trace.step[inside]).tolist()) & set(kept)
     if not gone:
@@ -26,3 +34,14 @@ def without(
         return kept, (Note(code="jumped-steps", text=text, count=len(kept)),)
     text = f"steps with times from a clock that jumped left out, {len(left)} kept"
     return left, (Note(code="jumped-steps", text=text, count=len(kept) - len(left)),)
+
+
+def _step_ns(trace: Trace) -> float:
+    """The median time from one step's first start to its last."""
+    rows = np.flatnonzero((trace.step >= 0) & (trace.start_ns != UNKNOWN))
+    own = runs(trace.step[rows])
+    start = trace.start_ns[rows[own.order]]
+    if not len(start):
+        return 0.0
+    low, high = (f.reduceat(start, own.first[:-1]) for f in (np.minimum, np.maximum))
+    return float(np.median(high - low))
