@@ -27,7 +27,7 @@ def arranged(  # noqa: PLR0912, PLR0917 - compiled functions take no keywords
     place: I64, number: I32, last: I32, kind: U8, match: I32, duration: I64,
     first: I32, following: I32, code: U8, partner: I32,
     sender: I32, receiver: I32, members: I64, longest: I64,
-) -> tuple[int, int]:  # fmt: skip  # pragma: no cover - compiled
+) -> tuple[int, int]:  # fmt: skip
     """Chains the ops of each lane and says what becomes of each op.
 
     Fills `first` (by lane), `following`, `code` and `partner` (by op), `sender`, `receiver`,
@@ -80,7 +80,7 @@ def advance(  # noqa: PLR0912, PLR0915, PLR0917 - one loop, so that its state st
     arrived: I64, latest: I64, meeting: I32,
     left: I64, arrival: I64, opener: I32, taker: I32, opened: I32,
     stack: I32, awake: int, start: I64, end: I64,
-) -> tuple[int, int]:  # fmt: skip  # pragma: no cover - compiled
+) -> tuple[int, int]:  # fmt: skip
     """Plays every lane on the stack until all wait; returns the ops ended and the flows opened.
 
     By lane: `cursor` is the op in hand, `looked` its next dependency to look at, `free` the latest

@@ -19,7 +19,7 @@ from paceline.simulate.traffic import ended, joined, settled
 def _arrive(  # noqa: PLR0917 - compiled functions take no keywords
     flow: int, now: int, latency: int, left: I64, arrival: I64, opener: I32, taker: I32,
     stack: I32, awake: int,
-) -> int:  # fmt: skip  # pragma: no cover - compiled
+) -> int:  # fmt: skip
     """A flow has left; wakes who waits for it."""
     left[flow] = now
     arrival[flow] = now + latency
@@ -42,7 +42,7 @@ def played_with_flows(  # noqa: PLR0917 - compiled functions take no keywords
     stack: I32, awake: int, start: I64, end: I64,
     source: I32, links: Records, hops: Records, routes: Records, flows: Records,
     dues: Records, homes: Records, queue: Records, beginning: Records, count: I64, over: I64,
-) -> int:  # fmt: skip  # pragma: no cover - compiled
+) -> int:  # fmt: skip
     """Plays a graph whose flows open at the ops `source`; returns the number of ops played.
 
     `beginning` is the heap of flows that are to begin, `over` is scratch. The clock is in whole

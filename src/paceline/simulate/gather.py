@@ -7,7 +7,7 @@ from paceline.simulate.compiled import compiled
 @compiled
 def gathered(
     rows: I32, values: I32, starts: I64, out: I32
-) -> None:  # fmt: skip  # pragma: no cover - compiled
+) -> None:  # fmt: skip
     """Fills `out` with the values of each row, in the order in which the pairs come.
 
     Row i is to begin at `starts[i + 1]`; when all is done it ends there, and begins at `starts[i]`.

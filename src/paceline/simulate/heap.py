@@ -24,7 +24,7 @@ def heaps(size: int) -> Records:
 
 
 @compiled
-def rise(heap: Records, base: int, at: int) -> None:  # pragma: no cover - compiled
+def rise(heap: Records, base: int, at: int) -> None:
     """Moves an item up until what lies above is no larger."""
     item = heap[base + at]["item"]
     key = heap[item]["key"]
@@ -41,7 +41,7 @@ def rise(heap: Records, base: int, at: int) -> None:  # pragma: no cover - compi
 
 
 @compiled
-def sink(heap: Records, base: int, size: int, at: int) -> None:  # pragma: no cover - compiled
+def sink(heap: Records, base: int, size: int, at: int) -> None:
     """Moves an item down until what lies below is no smaller."""
     item = heap[base + at]["item"]
     key = heap[item]["key"]
@@ -65,9 +65,7 @@ def sink(heap: Records, base: int, size: int, at: int) -> None:  # pragma: no co
 
 
 @compiled
-def put(
-    heap: Records, base: int, size: int, item: int, key: float
-) -> None:  # pragma: no cover - compiled
+def put(heap: Records, base: int, size: int, item: int, key: float) -> None:
     """Adds an item to a heap of `size` items."""
     heap[item]["key"] = key
     heap[base + size]["item"] = item
@@ -75,7 +73,7 @@ def put(
 
 
 @compiled
-def take(heap: Records, base: int, size: int, at: int) -> None:  # pragma: no cover - compiled
+def take(heap: Records, base: int, size: int, at: int) -> None:
     """Takes the item at a place out of a heap of `size` items."""
     heap[heap[base + at]["item"]]["spot"] = -1
     if at == size - 1:
@@ -87,9 +85,7 @@ def take(heap: Records, base: int, size: int, at: int) -> None:  # pragma: no co
 
 
 @compiled
-def renew(
-    heap: Records, base: int, size: int, item: int, key: float
-) -> None:  # pragma: no cover - compiled
+def renew(heap: Records, base: int, size: int, item: int, key: float) -> None:
     """Gives an item another key, and the place that goes with it."""
     earlier = key < heap[item]["key"]
     heap[item]["key"] = key

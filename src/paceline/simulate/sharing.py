@@ -49,7 +49,7 @@ DUES, TOUCHED, CHANGED, WAITING = 0, 1, 2, 3
 
 
 @compiled
-def up_to_date(links: Records, link: int, now: float) -> None:  # pragma: no cover - compiled
+def up_to_date(links: Records, link: int, now: float) -> None:
     """Counts what a link has served up to now."""
     one = links[link]
     one["served"] += one["level"] * (now - one["since"])
@@ -57,7 +57,7 @@ def up_to_date(links: Records, link: int, now: float) -> None:  # pragma: no cov
 
 
 @compiled
-def touched(links: Records, count: Records, link: int) -> None:  # pragma: no cover - compiled
+def touched(links: Records, count: Records, link: int) -> None:
     """Lists a link whose next end must be found anew."""
     if links[link]["touched"] == 0:
         links[link]["touched"] = ONCE
@@ -66,9 +66,7 @@ def touched(links: Records, count: Records, link: int) -> None:  # pragma: no co
 
 
 @compiled
-def _solved(
-    links: Records, hops: Records, routes: Records, link: int
-) -> float:  # pragma: no cover - compiled
+def _solved(links: Records, hops: Records, routes: Records, link: int) -> float:
     """The level of a link, given the levels of all others."""
     own = links[link]
     sharing = own["sharing"]
@@ -98,9 +96,7 @@ def _solved(
 
 
 @compiled
-def _queued(
-    links: Records, count: Records, link: int, head: int
-) -> None:  # pragma: no cover - compiled
+def _queued(links: Records, count: Records, link: int, head: int) -> None:
     """Lays a link behind those that are to be solved, in a ring that begins at `head`."""
     if links[link]["waits"] == 0:
         links[link]["waits"] = 1
@@ -113,7 +109,7 @@ def _queued(
 def _told(  # noqa: PLR0917 - compiled functions take no keywords
     links: Records, hops: Records, routes: Records, count: Records,
     link: int, before: float, head: int,
-) -> None:  # fmt: skip  # pragma: no cover - compiled
+) -> None:  # fmt: skip
     """Queues the links that share a flow with this one and whose level its new level concerns."""
     own = links[link]
     lower = min(before, own["level"])
@@ -131,9 +127,7 @@ def _told(  # noqa: PLR0917 - compiled functions take no keywords
 
 
 @compiled
-def shared(
-    links: Records, hops: Records, routes: Records, count: Records, now: float
-) -> None:  # pragma: no cover - compiled
+def shared(links: Records, hops: Records, routes: Records, count: Records, now: float) -> None:
     """Solves the touched links, and all that this concerns; touches those whose level changes."""
     head, patience = int(np.int64(0)), PATIENCE * len(links)
     for at in range(count[TOUCHED]):

@@ -20,7 +20,7 @@ HALF_NS = 0.5  # a flow ends at the whole nanosecond nearest to its end
 def _shifted(  # noqa: PLR0917 - compiled functions take no keywords
     links: Records, hops: Records, routes: Records, count: Records,
     route: int, change: int, now: float,
-) -> None:  # fmt: skip  # pragma: no cover - compiled
+) -> None:  # fmt: skip
     """One flow more or less on every link of a route; levels follow in `settled`."""
     own = routes[route]
     own["flows"] += change
@@ -39,7 +39,7 @@ def _shifted(  # noqa: PLR0917 - compiled functions take no keywords
 def joined(  # noqa: PLR0917 - compiled functions take no keywords
     links: Records, hops: Records, routes: Records, flows: Records, queue: Records,
     count: Records, flow: int, now: float,
-) -> None:  # fmt: skip  # pragma: no cover - compiled
+) -> None:  # fmt: skip
     """A flow begins."""
     route = flows[flow]["route"]
     _shifted(links, hops, routes, count, route, int(np.int64(1)), now)
@@ -55,7 +55,7 @@ def ended(  # noqa: PLR0917 - compiled functions take no keywords
     links: Records, hops: Records, routes: Records,
     dues: Records, homes: Records, queue: Records, count: Records,
     link: int, now: float, over: I64,
-) -> int:  # fmt: skip  # pragma: no cover - compiled
+) -> int:  # fmt: skip
     """Takes off the flows that end now of those a link limits; fills `over`, says how many."""
     up_to_date(links, link, now)
     here = links[link]
@@ -82,7 +82,7 @@ def ended(  # noqa: PLR0917 - compiled functions take no keywords
 
 
 @compiled
-def _crossed(links: Records, hops: Records, own: Records) -> None:  # pragma: no cover - compiled
+def _crossed(links: Records, hops: Records, own: Records) -> None:
     """Enters a route among those that cross its links if it has flows, else strikes it out."""
     for hop in range(own["first"], own["stop"]):
         link = links[hops[hop]["link"]]
@@ -100,9 +100,7 @@ def _crossed(links: Records, hops: Records, own: Records) -> None:  # pragma: no
 
 
 @compiled
-def _unhomed(
-    links: Records, routes: Records, homes: Records, route: int
-) -> None:  # pragma: no cover - compiled
+def _unhomed(links: Records, routes: Records, homes: Records, route: int) -> None:
     link = links[routes[route]["home"]]
     take(homes, link["room"], link["homed"], homes[route]["spot"])
     link["homed"] -= 1
@@ -113,7 +111,7 @@ def _unhomed(
 def _homed(  # noqa: PLR0917 - compiled functions take no keywords
     links: Records, hops: Records, routes: Records, homes: Records, queue: Records, count: Records,
     route: int, now: float,
-) -> None:  # fmt: skip  # pragma: no cover - compiled
+) -> None:  # fmt: skip
     """Lays a route into the queue of its link of lowest level; what it got stays what it got."""
     own = routes[route]
     home = own["home"]
@@ -142,7 +140,7 @@ def _homed(  # noqa: PLR0917 - compiled functions take no keywords
 @compiled
 def _retimed(  # noqa: PLR0917 - compiled functions take no keywords
     links: Records, dues: Records, homes: Records, count: Records, link: int, now: float
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Says anew when the next flow that a link limits will end."""
     own = links[link]
     due = np.inf
@@ -165,7 +163,7 @@ def _retimed(  # noqa: PLR0917 - compiled functions take no keywords
 def settled(  # noqa: PLR0917 - compiled functions take no keywords
     links: Records, hops: Records, routes: Records,
     dues: Records, homes: Records, queue: Records, count: Records, now: float,
-) -> None:  # fmt: skip  # pragma: no cover - compiled
+) -> None:  # fmt: skip
     """Levels, homes and ends after all that began and ended at one moment."""
     changed = count[CHANGED]
     for at in range(changed):

@@ -13,7 +13,7 @@ from paceline.simulate.compiled import compiled
 def walked(  # noqa: PLR0917 - compiled functions take no keywords
     distance: F64, row: I32, source: I32, target: I32, weight: F64, tail: I32,
     inward: I64, order: I32, seen: I64, ways: I32, first: I32, starts: I64, links: I32,
-) -> None:  # fmt: skip  # pragma: no cover - compiled
+) -> None:  # fmt: skip
     """Fills in where the links of each route start and, if `links` has room, which they are.
 
     `distance` has a row for each start, and pairs come row by row; `order` holds the links that
