@@ -10,6 +10,7 @@ import click
 
 from paceline import __version__
 from paceline.cli.ending import guarded
+from paceline.cli.nearest import nearest
 from paceline.cli.settings import settings
 
 COMMANDS = ("demo", "inspect", "diagnose", "compare", "whatif", "explain", "doctor")
@@ -27,6 +28,15 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         return import_module(f"paceline.cli.{cmd_name}").command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names; a misspelled one gets a hint."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = nearest(args[0], COMMANDS)
+            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 @click.group(

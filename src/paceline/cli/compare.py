@@ -1,12 +1,15 @@
 """`paceline compare`: what got slower or faster between two runs of one job."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from paceline.cli.options import capped, reporting
+from paceline.cli.printed import printed
 from paceline.cli.waiting import waiting
+from paceline.cli.words import checked
 
 
 @click.command("compare")
@@ -15,15 +18,16 @@ from paceline.cli.waiting import waiting
 @click.option(
     "--fail-if",
     metavar="GATE",
-    help="Exit with 1 if the step got slower by more, like 'regression>3%'.",
+    help="Exit with 1 if the step got slower for certain by more, like 'regression>3%'.",
 )
 @capped
 @reporting("comparison")
 @click.pass_context
 def command(context: click.Context, before: Path, after: Path, **flags: Any) -> None:
-    """Compare two runs of one job: the step, and the parts that changed by more than noise.
+    """Say what changed between two runs of one job, beyond noise.
 
-    BEFORE and AFTER are folders of traces, or saved profiles.
+    The whole step, and its parts by worker and kind of op. BEFORE and AFTER are folders of traces,
+    or saved profiles (*.profile).
     """
     if show(before, after, **flags):
         context.exit(1)
@@ -44,6 +48,10 @@ def show(
     from paceline.cli.load import profile_of
     from paceline.cli.look import look
 
+    if fail_if is not None:
+        step = model.Change(what="step", before_ns=1.0, after_ns=1.0, change=0.0, interval=None)
+        same = model.Comparison(step=step, certain=True, parts=(), steps=(1, 1))
+        checked("--fail-if", partial(diagnose.regressed, same, fail_if))
     with waiting("Reading and comparing"):
         runs = [profile_of((path,), max_bytes, max_ratio) for path in (before, after)]
         comparison = diagnose.compared(*runs)
@@ -51,7 +59,7 @@ def show(
         if output is not None:
             model.save(comparison, output)
         text = write.comparison(comparison, format=format, look=look())
-    click.echo(text, nl=False)
+    printed(text)
     if broken:
-        click.echo(f"failed: {fail_if}", err=True)
+        printed(f"failed: {fail_if}\n", err=True)
     return broken

@@ -10,7 +10,10 @@ from paceline.cli.options import reporting
 
 @click.command("demo")
 @click.option(
-    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page to look at."
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write a page for the browser.",
 )
 @reporting("report")
 def command(html: Path | None, **flags: Any) -> None:

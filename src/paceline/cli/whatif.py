@@ -6,7 +6,9 @@ from typing import Any
 import click
 
 from paceline.cli.options import capped, shown_as
+from paceline.cli.printed import printed
 from paceline.cli.waiting import waiting
+from paceline.cli.words import edit
 
 
 @click.command("whatif")
@@ -20,15 +22,28 @@ from paceline.cli.waiting import waiting
     help="A change, like 'speed{worker=3,factor=2}'; several are also tried together.",
 )
 @click.option(
-    "--cluster", type=click.Path(path_type=Path), metavar="FILE", help="What the machines are."
+    "--cluster",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A cluster file, for edits that ask what no trace has shown.",
 )
 @capped
 @shown_as
 def command(run: tuple[Path, ...], **flags: Any) -> None:
-    """Say what a step would take with edits: each alone, and all in the order given.
+    """Say what a step would take with something changed.
 
-    RUN is a folder with one trace a worker, the traces themselves, or a saved profile.
-    """
+    Each edit alone, then all in the order given. RUN is a folder with one trace a worker, the
+    traces themselves, or a saved profile (*.profile). Edits:
+
+    \b
+    speed{worker=3,factor=2}     a worker, link, kind or layer twice as fast
+    typical{worker=3}            a worker like the median of its peers
+    no-communication{}           a bound: nothing is ever sent
+    perfect-overlap{}            a bound: all that can hide behind work does
+    fuse-buckets{limit_bytes=50MB}, split-buckets{limit_bytes=5MB}
+    collective{algorithm=ring}   or tree, hierarchical, ps, forest
+    workers{count=16}            more or fewer workers
+    """  # noqa: D301
     show(run, **flags)
 
 
@@ -42,13 +57,14 @@ def show(
     max_ratio: int | None,
 ) -> None:
     """Loads, plays and prints."""
-    from paceline import diagnose, model, read, write
+    from paceline import diagnose, read, write
     from paceline.cli.load import profile_of
     from paceline.cli.look import look
 
-    parsed = [model.Edit.parse(text) for text in edits]
+    parsed = [edit(text) for text in edits]
     with waiting("Reading and simulating"):
         profile = profile_of(run, max_bytes, max_ratio)
         declared = None if cluster is None else read.cluster(cluster)
         found = diagnose.whatif(profile, parsed, declared)
-    click.echo(write.whatif(*found, format=format, look=look()), nl=False)
+        text = write.whatif(*found, format=format, look=look())
+    printed(text)

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from importlib import metadata
+from pathlib import Path
 
 from paceline.model import Check, show_bytes
 
@@ -16,11 +17,13 @@ EXTRAS = (
     ("matplotlib", "html", "pictures of the HTML report"),
     ("jinja2", "html", "the HTML report"),
 )
+UNTESTED = "Untested on a GPU: recording with examples/train.py. Reading was tested on files."
 CORE = ("numpy", "scipy", "numba", "msgspec", "PyYAML", "rich", "click")
 TOOLS = (
-    ("ip", "iproute2", "network namespaces of the lab"),
-    ("tc", "iproute2", "link rates of the lab"),
-    ("nft", "nftables", "loss and partitions of the lab"),
+    ("ip", "iproute2", "the lab's network namespaces and links"),
+    ("tc", "iproute2", "the lab's link rates"),
+    ("nft", "nftables", "the lab's losses and partitions"),
+    ("sysctl", "procps", "the lab's kernel settings: forwarding, socket buffers"),
 )
 
 
@@ -32,6 +35,7 @@ def checks() -> tuple[Check, ...]:
         *(_package(name, "", "") for name in CORE),
         *(_package(name, extra, use) for name, extra, use in EXTRAS),
         *(_tool(name, package, use) for name, package, use in TOOLS),
+        _rights(),
         _gpu(),
     )
 
@@ -61,11 +65,25 @@ def _package(name: str, extra: str, use: str) -> Check:
 
 
 def _tool(name: str, package: str, use: str) -> Check:
-    path = shutil.which(name)
+    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")  # off users' PATH
     if path is not None:
-        return Check(what=name, works=True, found=path)
-    cure = f"Debian package {package}, for {use}"
+        return Check(what=name, works=True, found=f"{path}; for {use}")
+    cure = f"apt install {package} (Debian), for {use}"
     return Check(what=name, works=False, found="not found", cure=cure)
+
+
+def _rights() -> Check:
+    """Network namespaces are made by root only."""
+    if not Path("/proc/self/ns/net").exists():
+        cure = "The lab needs Linux with network namespaces."
+        return Check(what="namespaces", works=False, found="not in this kernel", cure=cure)
+    root = os.geteuid() == 0
+    return Check(
+        what="namespaces",
+        works=True if root else None,
+        found="of networks; this user may make them" if root else "of networks, for root",
+        cure="" if root else "Run the lab as root; nothing else needs that.",
+    )
 
 
 def _gpu() -> Check:
@@ -75,6 +93,6 @@ def _gpu() -> Check:
             what="GPU",
             works=None,
             found="no driver found",
-            cure="Traces of GPU jobs are read here all the same; recording on one is untested.",
+            cure="Traces of GPU jobs are read here all the same. " + UNTESTED,
         )
-    return Check(what="GPU", works=None, found=f"{tool} is there", cure="Recording is untested.")
+    return Check(what="GPU", works=None, found=f"{tool} is there", cure=UNTESTED)

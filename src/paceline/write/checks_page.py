@@ -26,8 +26,11 @@ def checks_page(checks: Sequence[Check]) -> Page:
         Column(title="cure", wraps=True),
     )
     rows = [(row.what, STATES[row.works], row.found, row.cure) for row in checks]
-    missing = sum(row.works is False for row in checks)
-    verdict = "everything is there" if not missing else f"{missing} of {len(checks)} missing"
+    missing = [row.what for row in checks if row.works is False]
+    untested = [row.what for row in checks if row.works is None]
+    verdict = f"missing: {', '.join(missing)}" if missing else "everything is there"
+    if untested:
+        verdict += f"; untested: {', '.join(untested)}"
     return Page(
         title="What works here",
         facts=(("in short", verdict),),

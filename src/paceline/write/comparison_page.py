@@ -57,7 +57,7 @@ def comparison_page(view: ComparisonView) -> Page:
     return Page(
         title=_verdict(view),
         facts=(("steps", f"{view.steps[0]} before, {view.steps[1]} after"),),
-        tables=(table("What changed by more than noise", columns, rows),),
+        tables=(table("The step, and its parts that changed by more than noise", columns, rows),),
         view=view,
     )
 

@@ -39,3 +39,21 @@ def test_never_into_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
         module.threading.Event().wait(0.05)
     module.PATIENCE_S = before
     assert capsys.readouterr().err == ""
+
+
+def test_the_first_compilation_is_told_once_and_kept_code_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import numba
+
+    if numba.config.DISABLE_JIT:
+        monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(module, "COMPILING", "Compiling.")
+    with waiting("Reading"):
+        first, second = (numba.njit(lambda x: x + 1) for _ in range(2))
+        first(1)
+        second(1)
+    assert capsys.readouterr() == ("", "Compiling.\n")
+    with waiting("Reading"):
+        first(1)
+    assert capsys.readouterr() == ("", "")
