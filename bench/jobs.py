@@ -1,9 +1,9 @@
 """Synthetic data-parallel jobs with a known fault, as the traces that a real recorder would leave.
 
 A host lane launches kernels on a device lane; gradients go out in buckets over a communication
-lane while backward still runs, as one all-reduce each or as the hops of a ring. Durations carry
-noise op by op, step by step and rare spikes; every worker has a clock of its own. The generator
-plays the job itself, step by step: nothing of paceline's simulator is in it.
+lane while backward still runs, as one all-reduce each or as the hops of a ring. Durations carry the
+noise of bench/noise.py; every worker has a clock of its own. The generator plays the job itself,
+step by step: nothing of paceline's simulator is in it.
 """
 
 from dataclasses import dataclass, field
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from noise import GPU, Noise, Weather
 from paceline.model import Facts, Kind, Phase, Ping, Trace, TraceBuilder
 
 US, MS = 1_000, 1_000_000
@@ -50,9 +51,7 @@ class Shape:
     bytes_per_s: float = 3e9
     latency_us: float = 30.0
     hops: bool = False
-    op_noise: float = 0.03
-    step_noise: float = 0.015
-    spikes: float = 0.002
+    noise: Noise = GPU
     clock_ms: float = 5.0
     drift_ppm: float = 20.0
 
@@ -69,10 +68,15 @@ class _Worker:
     talked: list[int] = field(default_factory=list)  # last events that brought gradients
 
 
-def traces(shape: Shape, fault: Fault | None = None, *, seed: int = 0) -> tuple[Trace, ...]:
-    """One trace a worker."""
+def traces(
+    shape: Shape, fault: Fault | None = None, *, seed: int = 0, day: int | None = None
+) -> tuple[Trace, ...]:
+    """One trace a worker; the same job on another day has other noise."""
     draw = np.random.default_rng(seed)
     base = _Base(shape, draw)
+    weather = Weather(shape.noise, shape.workers, draw)
+    if day is not None:
+        draw = weather.draw = np.random.default_rng([seed, day])
     workers = [
         _Worker(
             rank=rank,
@@ -83,7 +87,8 @@ def traces(shape: Shape, fault: Fault | None = None, *, seed: int = 0) -> tuple[
     ]
     group = tuple(range(shape.workers))
     for step in range(shape.steps):
-        _step(shape, base, workers, fault, step, draw)
+        weather.next_step()
+        _step(shape, base, workers, fault, step, weather)
     return tuple(
         one.builder.trace(
             rank,
@@ -127,33 +132,30 @@ class _Base:
         self.backward = 2 * self.forward
 
 
-def _noisy(typical: float, shape: Shape, draw: np.random.Generator, common: float) -> float:
-    spike = draw.uniform(1.5, 4) if draw.random() < shape.spikes else 1.0
-    return typical * common * spike * float(np.exp(draw.normal(0, shape.op_noise)))
-
-
 def _step(
     shape: Shape,
     base: _Base,
     workers: list[_Worker],
     fault: Fault | None,
     step: int,
-    draw: np.random.Generator,
+    weather: Weather,
 ) -> None:
     ready = np.zeros((shape.workers, shape.buckets))
     for rank, one in enumerate(workers):
         mine = fault if fault is not None and fault.worker == rank else None
-        ready[rank] = _compute(shape, base, one, mine, step, draw)
-    done = _exchange(shape, workers, fault, step, ready, draw)
+        ready[rank] = _compute(shape, base, one, mine, step, weather)
+    done = _exchange(shape, workers, fault, step, ready, weather)
     for rank, one in enumerate(workers):
         mine = fault if fault is not None and fault.worker == rank else None
-        _update(shape, one, mine, step, float(done[rank]), draw)
+        _update(shape, one, mine, step, float(done[rank]), weather)
 
 
-def _stalls(fault: Fault | None, phase: str, draw: np.random.Generator) -> float:
+def _stalls(fault: Fault | None, phase: str, step: int) -> float:
+    """Drawn apart from the noise, which is the same with and without a fault."""
     if fault is None or fault.cause != "stall" or fault.phase != phase:
         return 0.0
-    return fault.ms * MS if draw.random() < fault.rate else 0.0
+    chance = np.random.default_rng([step, round(fault.ms * MS)]).random()
+    return fault.ms * MS if chance < fault.rate else 0.0
 
 
 def _compute(
@@ -162,14 +164,13 @@ def _compute(
     one: _Worker,
     fault: Fault | None,
     step: int,
-    draw: np.random.Generator,
+    weather: Weather,
 ) -> npt.NDArray[np.float64]:
-    common = float(np.exp(draw.normal(0, shape.step_noise)))
     one.talked.clear()
-    load = _noisy(shape.load_ms * MS, shape, draw, common)
+    load = weather.op(one.rank, shape.load_ms * MS)
     if fault is not None and fault.cause == "input":
         load += fault.ms * MS
-    one.host += 20 * US + _stalls(fault, "load", draw)
+    one.host += 20 * US + _stalls(fault, "load", step)
     _put(one, "next batch", Kind.LOAD, "main", one.host, load, step=step, phase=Phase.OTHER)
     one.host += load
     ready = np.zeros(shape.buckets)
@@ -180,15 +181,15 @@ def _compute(
         name = "backward" if backward else "forward"
         phase = Phase.BACKWARD if backward else Phase.FORWARD
         typical = float((base.backward if backward else base.forward)[layer])
-        duration = _noisy(typical, shape, draw, common)
-        launch = _noisy(shape.launch_us * US, shape, draw, common)
+        duration = weather.op(one.rank, typical)
+        launch = weather.op(one.rank, shape.launch_us * US)
         if fault is not None and fault.phase == name and fault.cause == "slow_compute":
             duration += fault.ms * MS / shape.layers
         if fault is not None and fault.cause == "slow_host":
             launch += fault.ms * MS / kernels
-        gap = 5 * US * float(np.exp(draw.normal(0, 0.3)))
+        gap = weather.op(one.rank, 5 * US)
         if layer == shape.layers // 2:
-            gap += _stalls(fault, name, draw)
+            gap += _stalls(fault, name, step)
         one.host += gap
         host = _put(
             one, f"launch {name} {layer}", Kind.HOST, "main", one.host, launch,
@@ -214,21 +215,20 @@ def _exchange(
     fault: Fault | None,
     step: int,
     ready: npt.NDArray[np.float64],
-    draw: np.random.Generator,
+    weather: Weather,
 ) -> npt.NDArray[np.float64]:
     free = np.zeros(shape.workers)
     for bucket in range(shape.buckets):
         arrive = np.maximum(free, ready[:, bucket]) + 10 * US
         if shape.hops:
-            free = _ring(shape, workers, fault, step, bucket, arrive, draw)
+            free = _ring(shape, workers, fault, step, bucket, arrive, weather)
             continue
         wire = 2 * (shape.workers - 1) / shape.workers * shape.bucket_bytes / shape.bytes_per_s
-        transfer = (wire * 1e9 + 2 * (shape.workers - 1) * shape.latency_us * US) * float(
-            np.exp(draw.normal(0, 0.04))
-        )
+        transfer = wire * 1e9 + 2 * (shape.workers - 1) * shape.latency_us * US
+        transfer *= weather.wire()
         end = arrive.max() + transfer
         for rank, one in enumerate(workers):
-            leave = end + abs(draw.normal(0, 3 * US))
+            leave = end + weather.woken()
             group = one.builder.group("dp", tuple(range(shape.workers)))
             event = _put(
                 one, "all_reduce", Kind.COLLECTIVE, "stream 20", float(arrive[rank]),
@@ -248,14 +248,14 @@ def _ring(
     step: int,
     bucket: int,
     arrive: npt.NDArray[np.float64],
-    draw: np.random.Generator,
+    weather: Weather,
 ) -> npt.NDArray[np.float64]:
     count = shape.workers
     part = shape.bucket_bytes // count
     at = arrive.copy()
     got: list[tuple[int, ...]] = [(one.ready[bucket],) for one in workers]
     for turn in range(2 * (count - 1)):
-        wire = part / shape.bytes_per_s * 1e9 * np.exp(draw.normal(0, 0.04, count))
+        wire = part / shape.bytes_per_s * 1e9 * np.array([weather.wire() for _ in range(count)])
         late = np.full(count, shape.latency_us * US)
         if fault is not None and fault.cause == "slow_link":
             wire[fault.worker] *= fault.factor
@@ -291,12 +291,12 @@ def _update(
     fault: Fault | None,
     step: int,
     done: float,
-    draw: np.random.Generator,
+    weather: Weather,
 ) -> None:
-    duration = _noisy(shape.kernel_ms * MS, shape, draw, 1.0)
+    duration = weather.op(one.rank, shape.kernel_ms * MS)
     if fault is not None and fault.phase == "update" and fault.cause == "slow_compute":
         duration += fault.ms * MS
-    one.host += 5 * US + _stalls(fault, "update", draw)
+    one.host += 5 * US + _stalls(fault, "update", step)
     host = _put(one, "launch update", Kind.HOST, "main", one.host, shape.launch_us * US,
                 step=step, phase=Phase.UPDATE)  # fmt: skip
     one.host += shape.launch_us * US

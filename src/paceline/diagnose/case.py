@@ -12,9 +12,9 @@ import numpy.typing as npt
 from paceline import simulate
 from paceline.diagnose.interval import Mean, mean
 from paceline.diagnose.messages import cured, messages
-from paceline.diagnose.outliers import outliers
+from paceline.diagnose.outliers import calm, outliers
 from paceline.diagnose.peer_sets import extra
-from paceline.diagnose.peers import Usual, usual
+from paceline.diagnose.peers import FOREIGN, Usual, usual
 from paceline.model import Cluster, Graph, Kind, Profile, Times
 
 F64 = npt.NDArray[np.float64]
@@ -69,9 +69,22 @@ class Case:
         For a step of one half it is learnt from the other half, so that a worker who was slow by
         chance in the steps looked at has no systematic shift.
         """
-        half = np.arange(len(self.base_ns)) % 2
-        duration, lead = (np.stack([usual[i].shift for usual in self.halves]) for i in (0, 1))
-        return duration[1 - half], lead[1 - half] * ~self.begins()
+        duration, lead = np.empty_like(self.duration), np.empty_like(self.lead)
+        for half in (0, 1):
+            other = self.halves[1 - half]
+            rows = slice(half, None, 2)
+            duration[rows] = other[0].excess(self.duration[rows])
+            lead[rows] = other[1].excess(self.lead[rows])
+        return duration, lead * ~self.begins()
+
+    def peers(self, which: int) -> F64:
+        """What the peers of each op usually take (0) or how late they begin (1)."""
+        return (self.halves[0][which].peers + self.halves[1][which].peers) / 2
+
+    def always(self, which: int) -> Mask:
+        """Ops whose duration (0) or lead (1) is mostly more than their peers', even when calm."""
+        table = self.lead if which else self.duration
+        return calm(table) * (1 - FOREIGN) > self.peers(which)
 
     def regained(self, duration: F64 | None = None, lead: F64 | None = None) -> Mean:
         """The step time regained with these tables instead of what was measured."""
@@ -150,8 +163,8 @@ def _fair(
     """The tables as they were if no worker, link or moment were worse than its peers."""
     own = np.isin(graph.kind, OWN)
     later = own & ~begins(graph)
-    longer = np.maximum(np.mean([half[0].shift for half in halves], axis=0), 0) * own
-    gap = np.maximum(np.mean([half[1].shift for half in halves], axis=0), 0) * later
+    longer = np.maximum(np.mean([half[0].excess(duration) for half in halves], axis=0), 0) * own
+    gap = np.maximum(np.mean([half[1].excess(lead) for half in halves], axis=0), 0) * later
     found = messages(graph, duration)
     slow = cured(found, duration, found.shift > 0)
     return (

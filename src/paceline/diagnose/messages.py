@@ -21,6 +21,7 @@ class Messages(NamedTuple):
     pairs: list[tuple[int, int]]
     usual: F64  # transfer over the steps
     peers: F64  # usual transfer of messages of this size on the other links
+    send_usual: F64  # how long the sender is occupied
     send_peers: F64  # usual time of sending them there
 
     @property
@@ -49,16 +50,29 @@ def messages(graph: Graph, duration: F64) -> Messages:
         pairs=[(int(a), int(b)) for a, b in pairs],
         usual=usual,
         peers=_others(usual, cell, len(pairs)),
+        send_usual=sending,
         send_peers=_others(sending, cell, len(pairs)),
     )
 
 
 def cured(found: Messages, duration: F64, rows: npt.NDArray[np.bool_]) -> F64:
-    """The durations if these messages took what their peers take."""
+    """The durations if these messages took what their peers take, however they vary.
+
+    A link slow in rate multiplies times and their variation; so it is divided out again, both of
+    the transfer and of the time that the sender is occupied.
+    """
     out = duration.copy()
-    out[:, found.receive[rows]] = np.maximum(out[:, found.receive[rows]] - found.shift[rows], 0)
-    sends = found.send[rows]
-    out[:, sends] = np.minimum(out[:, sends], found.send_peers[rows])
+    receives, sends = found.receive[rows], found.send[rows]
+    out[:, receives] *= (found.peers / np.maximum(found.usual, 1))[rows]
+    out[:, sends] *= np.minimum(found.send_peers / np.maximum(found.send_usual, 1), 1)[rows]
+    return out
+
+
+def prompt(found: Messages, duration: F64, rows: npt.NDArray[np.bool_]) -> F64:
+    """The durations if these messages did not come later by a constant than their peers."""
+    out = duration.copy()
+    receives = found.receive[rows]
+    out[:, receives] = np.maximum(out[:, receives] - found.shift[rows], 0)
     return out
 
 

@@ -11,6 +11,11 @@ LEAST = 0.015  # of a step: a shorter outlier is noise
 CALM = 0.2  # share of the steps in which an op at least runs undisturbed
 
 
+def calm(values: F64) -> F64:
+    """What each op takes when undisturbed."""
+    return np.quantile(values, CALM, axis=0)
+
+
 def outliers(values: F64, work: I32, step_ns: float) -> F64:
     """What entries exceed their op's usual by, where that is a standstill; else 0.
 
@@ -18,7 +23,6 @@ def outliers(values: F64, work: I32, step_ns: float) -> F64:
     often than not.
     """
     median = columnwise_median(values)
-    calm = np.quantile(values, CALM, axis=0)
-    usual = np.minimum(median, np.maximum(calm, median_of_others(median, work)))
+    usual = np.minimum(median, np.maximum(calm(values), median_of_others(median, work)))
     beyond = values - usual
     return np.where(beyond > LEAST * step_ns, beyond, 0.0)

@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+FOREIGN = 0.5  # share of an op's usual time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,19 @@ class Usual:
     def shift(self) -> F64:
         """By how much an op is usually longer than its peers."""
         return self.own - self.peers
+
+    @property
+    def foreign(self) -> Mask:
+        """Ops that take most of their time beyond their peers': what varies there is the excess."""
+        return self.shift > FOREIGN * self.own
+
+    def excess(self, values: F64) -> F64:
+        """How much longer than its peers each op is in steps of these values.
+
+        The shift; but where most of an op's time is excess, the excess varies as the op does.
+        """
+        part = np.where(self.foreign, values / np.maximum(self.own, 1.0), 1.0)
+        return self.shift * part
 
 
 def usual(values: F64, work: I32, extra: npt.NDArray[np.bool_]) -> Usual:

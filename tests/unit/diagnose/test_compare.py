@@ -10,7 +10,7 @@ JOB = Shape(workers=3, steps=60, layers=4, buckets=2)
 
 
 def run(seed: int, **changed: float) -> Profile:
-    shape = Shape(workers=3, steps=60, layers=4, buckets=2, **changed)  # type: ignore[arg-type]
+    shape = Shape(workers=3, steps=60, layers=4, buckets=2, bucket_bytes=4_000_000, **changed)  # type: ignore[arg-type]
     return stitch.profile(traces(shape, seed=seed))
 
 

@@ -32,7 +32,7 @@ def test_a_clean_job_blames_nobody(shape: Shape) -> None:
         (Fault(cause="slow_host", worker=2, ms=90), "PL102", Cause.SLOW_HOST),
         (Fault(cause="input", worker=2, ms=30), "PL103", Cause.INPUT),
         (Fault(cause="stall", worker=2, ms=90), "PL104", Cause.STALL),
-        (Fault(cause="stall", worker=2, ms=150, rate=0.5), "PL105", Cause.STALL),
+        (Fault(cause="stall", worker=2, ms=120, rate=0.6), "PL105", Cause.STALL),
     ],
 )
 def test_a_slow_worker_is_the_first_finding(fault: Fault, code: str, cause: Cause) -> None:

@@ -53,6 +53,13 @@ def test_a_collective_that_is_still_under_way_is_not_awaited() -> None:
     assert (2, 1) not in found(reducing(), steps)
 
 
+def test_what_peers_wait_for_is_awaited_though_a_thread_stamps_its_end_milliseconds_late() -> None:
+    late = [waiting(wait, gap=-3 * MS if wait == 51 * MS else 30 * US) for wait in WAITS]
+    plain = [waiting(wait) for wait in WAITS]
+    assert (2, 1) not in found(reducing(), late)
+    assert (5, 4) in found(reducing(2), [a + b for a, b in zip(plain, late, strict=True)])
+
+
 def test_a_thread_stopped_before_it_stamps_its_end_is_awaited_all_the_same() -> None:
     steps = [waiting(wait, gap=-200 * US if wait == 51 * MS else 30 * US) for wait in WAITS]
     assert (2, 1) in found(reducing(), steps)

@@ -1,10 +1,8 @@
 """Whether all devices wait for their hosts: kernels that are ready later than the device is.
 
-Only for jobs with a device apart from the host. All host work is given no time; what that regains
-the device spent idle because nothing had been launched yet.
+Only for jobs with a device apart from the host. All host work, and all gaps between ops, are given
+no time; what that regains the device spent idle because nothing had been launched yet.
 """
-
-import numpy as np
 
 from paceline.diagnose.case import Case
 from paceline.diagnose.code import Code
@@ -28,8 +26,7 @@ def ask(case: Case) -> list[Finding]:
     host = case.graph.kind == Kind.HOST
     if not host.any():
         return []
-    launched = np.isin(case.graph.kind, (Kind.COMPUTE, Kind.COPY))
-    cost = case.regained_by_all(case.fair_duration * ~host, case.fair_lead * ~(host | launched))
+    cost = case.regained_by_all(case.fair_duration * ~host, case.fair_lead * case.begins())
     if not cost.sure(1, LEAST * case.step_ns):
         return []
     return [
@@ -43,6 +40,6 @@ def ask(case: Case) -> list[Finding]:
             interval_ns=cost.interval,
             evidence=(f"without any host work the step is {show_ns(cost.value)} shorter",),
             advice="Use larger batches, compiled or fused ops, fewer synchronizations.",
-            edit=Edit("speed", (("kind", "host"), ("factor", 10))),
+            edit=Edit("speed", (("kind", "host"), ("factor", 100))),
         )
     ]

@@ -22,7 +22,7 @@ def ask(case: Case) -> list[Finding]:
     load = case.graph.kind == Kind.LOAD
     if not load.any():
         return []
-    cost = case.regained_by_all(case.fair_duration * ~load, case.fair_lead * ~load)
+    cost = case.regained_by_all(case.fair_duration * ~load)
     if not cost.sure(1, LEAST * case.step_ns):
         return []
     return [
@@ -36,6 +36,6 @@ def ask(case: Case) -> list[Finding]:
             interval_ns=cost.interval,
             evidence=(f"loading that nothing hides takes {show_ns(cost.value)} of each step",),
             advice="Prefetch, use more loader processes, or move the data nearer.",
-            edit=Edit("speed", (("kind", "load"), ("factor", 10))),
+            edit=Edit("speed", (("kind", "load"), ("factor", 100))),
         )
     ]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from paceline.diagnose.case import Case
 from paceline.diagnose.code import Code
 from paceline.diagnose.interval import Mean, mean
-from paceline.diagnose.messages import Messages, cured, messages
+from paceline.diagnose.messages import Messages, cured, messages, prompt
 from paceline.diagnose.peers import columnwise_median
 from paceline.model import Cause, Edit, Finding, show_ns
 
@@ -53,9 +53,9 @@ def ask(case: Case) -> list[Finding]:
             continue
         if np.median(found.shift[rows] / np.maximum(found.peers[rows], 1)) < LEAST:
             continue
-        cost = case.regained(cured(found, case.duration, rows))
+        late = _is_delay(case, found, rows)
+        cost = case.regained((prompt if late else cured)(found, case.duration, rows))
         if cost.sure(looks, case.least_ns):
-            late = _is_delay(case, found, rows)
             row = _Slow(sender, receiver, found.peers[rows], found.shift[rows], late)
             findings.append(_finding(case, row, cost))
     return findings
@@ -105,13 +105,17 @@ def _is_delay(case: Case, found: Messages, rows: npt.NDArray[np.bool_]) -> bool:
     """True if the extra time does not grow with size; with one size only, if it does not vary.
 
     A slow link multiplies the transfer and with it its variation, and occupies the sender; a
-    delay adds a constant to both and leaves the sender alone.
+    delay adds a constant to both and leaves the sender alone. Senders tell only where elsewhere
+    they are occupied for the transfer, not just for handing it over.
     """
     sizes = case.graph.size_bytes[found.receive[rows]].astype(np.float64)
     shift = found.shift[rows]
     if sizes.max() > 2 * sizes.min():
         large, small = shift[sizes >= np.median(sizes)], shift[sizes < np.median(sizes)]
         return bool(len(small)) and float(np.median(large)) < 1.5 * float(np.median(small))
+    if np.median(found.send_peers[rows] / np.maximum(found.peers[rows], 1)) > 0.5:
+        longer = float((found.send_usual - found.send_peers)[rows].sum())
+        return longer < 0.3 * float(shift.sum())
     table = case.duration[:, found.receive]
     spread = (table - columnwise_median(table)).std(axis=0)
     wider = float(np.median(spread[rows])) / max(float(np.median(spread[~rows])), 1.0)

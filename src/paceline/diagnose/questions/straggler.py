@@ -14,6 +14,7 @@ import numpy.typing as npt
 from paceline.diagnose.case import Case
 from paceline.diagnose.code import Code
 from paceline.diagnose.interval import Mean, mean
+from paceline.diagnose.often import often_slow
 from paceline.model import Cause, Edit, Finding, Kind, show_ns, shown
 
 F64 = npt.NDArray[np.float64]
@@ -59,6 +60,8 @@ CODES = (
     ),
 )
 
+PLAIN = 3  # times its interval: what few steps show must be
+
 
 class _Part(NamedTuple):
     cause: Cause
@@ -78,14 +81,26 @@ def ask(case: Case) -> list[Finding]:
         rank: mean((shift + gap)[:, own & (graph.worker == rank)].sum(axis=1))
         for rank in graph.workers
     }
-    looks = len(excess)
+    often = _often(case)
     slow = [
         rank
         for rank, much in sorted(excess.items(), key=lambda item: -item[1].value)
-        if much.sure(looks, case.least_ns)
+        if much.sure(len(excess), case.least_ns)
+        and (often[rank] if often else much.value > PLAIN * much.half(len(excess)))
     ]
     found = [_found(case, rank, slow, shift, gap) for rank in slow]
     return _crowded(case, [finding for finding in found if finding is not None])
+
+
+def _often(case: Case) -> dict[int, bool]:
+    """Whether each worker is behind its peers in more steps than chance; {} if untellable."""
+    graph, own = case.graph, case.own()
+    late = case.duration - case.peers(0) + (case.lead - case.peers(1)) * ~case.begins()
+    ranks = graph.workers
+    found = often_slow(
+        np.array([late[:, own & (graph.worker == rank)].sum(axis=1) for rank in ranks])
+    )
+    return {} if found is None else dict(zip(ranks, found.tolist(), strict=True))
 
 
 def _found(case: Case, rank: int, slow: list[int], shift: F64, gap: F64) -> Finding | None:

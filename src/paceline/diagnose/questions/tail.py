@@ -1,7 +1,8 @@
 """Whether a few slow steps cost much, without one worker, link or op to blame.
 
 A step counts as slow if it is far above the median of the steps; what they cost on average is what
-the job would gain if they were like the others.
+the job would gain if they were like the others. Steps are looked at as they would be without the
+workers and links that are slow, and without the pauses of workers that have more than their share.
 """
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from paceline.diagnose.case import Case
 from paceline.diagnose.code import Code
 from paceline.diagnose.interval import mean
+from paceline.diagnose.pauses import pauses
 from paceline.model import Cause, Finding, show_ns
 
 NAME = "tail"
@@ -22,17 +24,23 @@ CODES = (
     ),
 )
 SLOW, LEAST = 1.25, 0.03  # times the median step; share of the mean step
+SEVERAL = 3  # rare and large, they tell by their number, not by the error of their mean
+FEWEST = 8  # steps below which nothing is said
 
 
 def ask(case: Case) -> list[Finding]:
     """One finding for the whole job, if its slow steps cost 3 % of the time or more."""
-    steps = case.fair_ns
-    if len(steps) < 8:
+    if len(case.base_ns) < FEWEST:
         return []
+    found = pauses(case)
+    others = ~np.isin(case.graph.worker, found.blamed)
+    steps = case.play(
+        case.fair_duration + found.longer * others, case.fair_lead + found.later * others
+    )
     typical = float(np.median(steps))
     slow = steps > SLOW * typical
     cost = mean(np.where(slow, steps - typical, 0.0))
-    if slow.sum() < 2 or not cost.sure(1, LEAST * typical):
+    if slow.sum() < SEVERAL or cost.value < LEAST * typical:
         return []
     return [
         Finding(
