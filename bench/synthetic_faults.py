@@ -25,12 +25,11 @@ from paceline.model import Kind, Trace
 CAUSES = ("slow_compute", "slow_host", "input", "stall", "pauses", "slow_link", "delay")
 
 
-def shape(draw: np.random.Generator, hops: bool) -> Shape:
+def shape(draw: np.random.Generator, hops: bool, crowded: bool) -> Shape:
     """A job like many, neither bound by input nor by communication when it is well.
 
     On crowded cores its ops are as short as those of the recording.
     """
-    crowded = draw.random() < 0.5
     kernel_ms = float(draw.uniform(0.2, 2) if crowded else draw.uniform(0.5, 4))
     layers, buckets = int(draw.integers(6, 21)), int(draw.integers(2, 6))
     compute_ms = 3 * kernel_ms * layers
@@ -65,7 +64,9 @@ def drawn(seed: int) -> Drawn:
     draw = np.random.default_rng([seed, 1])
     while True:
         cause = str(draw.choice(CAUSES))
-        job = shape(draw, hops=cause in ("slow_link", "delay") or draw.random() < 0.2)
+        job = shape(
+            draw, hops=cause in ("slow_link", "delay") or draw.random() < 0.2, crowded=seed % 2 == 1
+        )
         step = job.kernel_ms * job.layers * 3
         fault = Fault(
             cause="stall" if cause == "pauses" else cause,
@@ -112,7 +113,7 @@ def faulty(seed: int) -> dict[str, object]:
 def clean(seed: int) -> dict[str, object]:
     """One case without a fault: any finding is a false alarm."""
     draw = np.random.default_rng([seed, 2])
-    job = shape(draw, hops=draw.random() < 0.3)
+    job = shape(draw, hops=draw.random() < 0.3, crowded=seed % 2 == 1)
     report = diagnose.report(stitch.profile(traces(job, seed=seed)))
     blamed = [row for row in report.findings if row.worker is not None]
     return {
