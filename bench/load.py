@@ -3,7 +3,9 @@
 Files are made here: training steps in the style of a recommendation model's timeline, written as
 Kineto writes them, in three styles. Every figure comes from a process of its own that reads one
 file with one thread; peers and we take turns, so that other work on the machine hits both alike.
-`--full` adds files of 3 and 5 million entries, `--json` prints all figures instead.
+The curve goes from 100,000 to 5 million entries; large files are of one style, made one after the
+other in a temporary folder (1.4 GB at most). `--most N` leaves out larger ones, `--json` prints all
+figures instead.
 """
 
 import argparse
@@ -18,8 +20,8 @@ from typing import Any
 
 from kineto_files import STYLES, write
 
-COUNTS = (100_000, 300_000, 1_000_000)
-FULL = (*COUNTS, 3_000_000, 5_000_000)
+COUNTS = (100_000, 300_000, 1_000_000, 3_000_000, 5_000_000)
+LARGE, LARGE_RUNS = 1_000_000, 2  # of larger files one style, read twice
 COMPARED = 300_000
 RUNS = 5
 ASKED_PER_S, ASKED_TIMES, ASKED_BYTES = 400_000, 7, 500
@@ -68,9 +70,9 @@ HEAD = f"""## Load
 Asked: {ASKED_PER_S:,} entries of a profiler's timeline a second on one core from plain JSON,
 columns included; at most {ASKED_BYTES} bytes of memory an entry; {ASKED_TIMES} times the speed of
 HolisticTraceAnalysis. Measured: files made by `kineto_files.py` in the layouts of three versions;
-{{runs}} fresh processes a file, each with one thread, after a warm-up on a small file; memory is
-the peak of the process less what it held before. CPU seconds are what is left of the time when
-other work on the machine is not counted.
+{{runs}} fresh processes a file ({LARGE_RUNS} above a million entries), each with one thread, after
+a warm-up on a small file; memory is the peak of the process less what it held before. CPU seconds
+are what is left of the time when other work on the machine is not counted.
 """
 BESIDE = """Beside HolisticTraceAnalysis (`Trace.parse_traces` in one process with its default JSON
 backend; once with the fewest columns it can keep, once as it comes), in turns on the same files;
@@ -99,12 +101,14 @@ def curve(folder: Path, counts: tuple[int, ...], runs: int) -> list[dict[str, An
     write(small, 3_000, STYLES[1])
     found: list[dict[str, Any]] = []
     for count in counts:
-        for style in STYLES:
+        large = count > LARGE
+        for style in STYLES[-1:] if large else STYLES:
             path = folder / "made.json"
             entries = write(path, count, style)
             size = path.stat().st_size
             print(f"{style}, {entries:,} entries", file=sys.stderr)
-            own = [measured(sys.executable, OURS, str(path), str(small)) for _ in range(runs)]
+            turns = min(runs, LARGE_RUNS) if large else runs
+            own = [measured(sys.executable, OURS, str(path), str(small)) for _ in range(turns)]
             found.append({"style": style, "entries": entries, "bytes": size, "runs": own})
             path.unlink()
     return found
@@ -170,14 +174,15 @@ def table_beside(rows: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--full", action="store_true", help="files of 3 and 5 million entries too")
+    words.add_argument("--most", type=int, default=COUNTS[-1], help="entries of the largest file")
     words.add_argument("--json", action="store_true", help="all figures as JSON")
     words.add_argument("--runs", type=int, default=RUNS)
     words.add_argument("--peers", default=os.environ.get("PEERS_PYTHON", ""))
     given = words.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = curve(folder, FULL if given.full else COUNTS, given.runs)
+        counts = tuple(count for count in COUNTS if count <= given.most)
+        rows = curve(folder, counts, given.runs)
         pairs = beside(folder, given.peers, max(1, given.runs - 2)) if given.peers else []
     if given.json:
         print(json.dumps({"load": rows, "beside": pairs}))
