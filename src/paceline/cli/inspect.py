@@ -11,6 +11,12 @@ from paceline.cli.waiting import waiting
 
 @click.command("inspect")
 @click.argument("run", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--save-cluster",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Save the machines and measured links, to correct and go on from.",
+)
 @capped
 @reporting("profile")
 def command(run: tuple[Path, ...], **flags: Any) -> None:
@@ -27,6 +33,7 @@ def show(
     *,
     format: str,
     output: Path | None,
+    save_cluster: Path | None,
     max_bytes: str | None,
     max_ratio: int | None,
 ) -> None:
@@ -46,5 +53,7 @@ def show(
         cluster = stitch.cluster(profile)
         if output is not None:
             model.save(profile, output)
+        if save_cluster is not None:
+            model.save(cluster, save_cluster)
         text = write.inspection(traces, profile, cluster, format=format, look=look())
     click.echo(text, nl=False)

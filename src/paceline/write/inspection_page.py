@@ -40,7 +40,15 @@ def _facts(view: Inspection) -> tuple[tuple[str, str], ...]:
     if view.alignment_residual_us is not None:
         residual = show_ns(view.alignment_residual_us * 1e3)
         facts.append(("clocks", f"after alignment, ends that should coincide differ by {residual}"))
+    if not view.links:
+        facts.append(("links", _no_links(machines)))
     return tuple(facts)
+
+
+def _no_links(machines: int) -> str:
+    if machines == 1:
+        return "not measured: all workers are on one machine"
+    return "not measured: no messages between machines, nor all-reduces that tell a rate"
 
 
 def _steps(view: Inspection) -> str:

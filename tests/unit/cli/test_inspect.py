@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from paceline import model
+from paceline import model, read
 from paceline.cli import main
 from paceline.loop import demo_run
 
@@ -151,3 +151,15 @@ def test_the_demo_recording(capsys: pytest.CaptureFixture[str]) -> None:
     assert view["messages"]["matched"] > 0
     assert view["messages"]["unmatched"] == 0
     assert view["links"] == []  # all on one machine
+    main(["inspect", str(demo_run())])
+    assert "links      not measured: all workers are on one machine" in capsys.readouterr().out
+
+
+def test_the_measured_cluster_is_saved_and_read_again(run: Path, tmp_path: Path) -> None:
+    target = tmp_path / "cluster.json"
+    assert main(["inspect", str(run), "--save-cluster", str(target)]) == 0
+    found = read.cluster(target)
+    assert [(machine.name, machine.slots) for machine in found.machines] == [
+        ("worker-0", 1), ("worker-1", 1),
+    ]  # fmt: skip
+    assert main(["diagnose", str(run), "--cluster", str(target)]) == 0
