@@ -5,7 +5,9 @@ Prints a Markdown table. `--format NAME --case N` shows one case again, with its
 
 import argparse
 import contextlib
+import itertools
 import math
+import multiprocessing
 import random
 import resource
 import signal
@@ -16,6 +18,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Generator, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -160,6 +163,11 @@ def run(format: Format, cases: Iterable[int]) -> Tally:
     return tally
 
 
+def tally_of(name: str, count: int) -> Tally:
+    """Tries a format by its name; meant for a process of its own."""
+    return run(formats()[name], range(count))
+
+
 def shown_again(format: Format, case: int) -> int:
     """Prints one case: what was done to which seed, the damaged file, and how it ended."""
     seed, body, done = mutant(format, case)
@@ -197,7 +205,7 @@ def table(tallies: list[Tally], count: int) -> str:
 
 def main() -> int:
     """Tries all formats, or those asked for; 1 if any mutant was a defect."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))  # children inherit it
     known = formats()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--format", action="append", choices=list(known))
@@ -208,12 +216,14 @@ def main() -> int:
     if asked.case is not None:
         return max(shown_again(format, asked.case) for format in chosen)
     tallies: list[Tally] = []
-    for format in chosen:
-        print(f"{format.name} ...", file=sys.stderr)
-        tallies.append(run(format, range(asked.count)))
-        for outcome in tallies[-1].failures[:20]:
-            print(f"--format '{format.name}' --case {outcome.case}", file=sys.stderr)
-            print(outcome.failed.strip()[-600:], file=sys.stderr)
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        names = [format.name for format in chosen]
+        for tally in pool.map(tally_of, names, itertools.repeat(asked.count)):
+            print(f"{tally.name}: done", file=sys.stderr)
+            tallies.append(tally)
+            for outcome in tally.failures[:20]:
+                print(f"--format '{tally.name}' --case {outcome.case}", file=sys.stderr)
+                print(outcome.failed.strip()[-600:], file=sys.stderr)
     print(table(tallies, asked.count))
     return 1 if any(tally.failures for tally in tallies) else 0
 
