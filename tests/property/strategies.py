@@ -372,6 +372,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
         lambda pair: records(
             Machine, name=names, kind=st.none() | kind, speed=speed,
             slots=st.just(pair[0]), busy=st.just(pair[1]),
+            cores=st.none() | st.integers(1, 64),
         )
     )  # fmt: skip
     rate = st.none() | positives

@@ -13,7 +13,10 @@ class MachineKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """One machine: `slots` workers fit, `busy` are taken; `speed` is a factor on its kind."""
+    """One machine: `slots` workers fit, `busy` are taken; `speed` is a factor on its kind.
+
+    `cores` are shared by what its workers compute; None means that they never run short.
+    """
 
     name: str
     kind: str | None = None
@@ -21,6 +24,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     slots: int = 1
     busy: int = 0
     speed: float | None = None
+    cores: int | None = None
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):

@@ -43,6 +43,8 @@ CLUSTER: tuple[Rule[Cluster], ...] = (
                     if x.loss is not None and not 0 <= x.loss < 1]),
     Rule("no machine has fewer slots than are busy, or none",
          lambda c: [m.name for m in c.machines if not 0 <= m.busy <= m.slots or m.slots < 1]),
+    Rule("machines have at least one core",
+         lambda c: [m.name for m in c.machines if m.cores is not None and m.cores < 1]),
     Rule("speeds are positive",
          lambda c: [x.name for x in (*c.kinds, *c.machines)
                     if x.speed is not None and not 0 < x.speed < float("inf")]),

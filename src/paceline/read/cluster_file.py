@@ -62,6 +62,7 @@ _MACHINE = {
     "slots": Key("slots", whole(1, MOST_WORKERS)),
     "busy": Key("busy", whole(0, MOST_WORKERS)),
     "speed": Key("speed", _speed),
+    "cores": Key("cores", whole(1, MOST_WORKERS)),
 }
 _LINK = {
     "a": Key("a", name, required=True),

@@ -1,8 +1,9 @@
 """Which ops open flows, where these travel and how large they are.
 
 A flow is a message whose transfer time is not known: it begins with its send and takes the links
-between the two machines. On a machine whose cores are counted, each compute or host op is a flow
-as well: of its own duration, over the machine's cores, of which it gets at most one.
+between the two machines. On a machine whose cores are counted, each host op is a flow as well, and
+each compute op unless it runs on a device: of its own duration, over the machine's cores, of which
+it gets at most one. So ops that are more than the cores get equal parts of them.
 """
 
 from collections.abc import Mapping
@@ -131,9 +132,21 @@ def _on_cores(
     entry = {name: at for at, name in enumerate(cores)}
     names = machine_names(graph, network, machines)
     of_worker = np.array([entry.get(name, -1) for name in names], dtype=np.int64)
-    works = (graph.kind == Kind.COMPUTE) | (graph.kind == Kind.HOST)
+    apart = _with_device(network)
+    computes = np.array([name not in apart for name in names], dtype=bool)[row]
+    works = (graph.kind == Kind.HOST) | (graph.kind == Kind.COMPUTE) & computes
     busy = np.flatnonzero(works & (of_worker[row] >= 0))
     return busy, of_worker[row[busy]]
+
+
+def _with_device(network: Network) -> set[str]:
+    """The machines that compute on a device, so that their cores only serve host ops."""
+    devices = {kind.name: kind.device for kind in network.cluster.kinds}
+    return {
+        machine.name
+        for machine in network.cluster.machines
+        if devices.get(machine.kind or "") not in {None, "cpu"}
+    }
 
 
 def _fits(times: Times, out: Roads) -> None:

@@ -34,10 +34,13 @@ def timeline(
     """When each op of a verified graph runs, in whole nanoseconds from the start of the step.
 
     `machines` says where each rank is; without it workers fill the cluster's slots in order.
-    `cores` counts the cores of machines whose compute and host ops slow each other down.
+    `cores` counts the cores of machines whose compute and host ops slow each other down; without
+    it those count that the cluster gives.
     """
     sound(graph, times)
     network = None if cluster is None else Network.of(cluster)
+    if cores is None and cluster is not None:
+        cores = {m.name: m.cores for m in cluster.machines if m.cores is not None}
     meets = open_collectives(graph, times) if network is not None else np.empty(0, np.intp)
     if network is not None and len(meets):
         part = expanded(graph, times, meets, network, places(graph, network, machines))

@@ -298,6 +298,7 @@ BROKEN: list[tuple[str, Any, str]] = [
      plus(C, "machines", Machine(name="m2", slots=0)), "m2"),
     ("no machine has fewer slots than are busy, or none",
      plus(C, "machines", Machine(name="m2", busy=-1)), "m2"),
+    ("machines have at least one core", plus(C, "machines", Machine(name="m2", cores=0)), "m2"),
     ("speeds are positive", plus(C, "machines", Machine(name="m2", speed=0.0)), "m2"),
     ("speeds are positive", plus(C, "kinds", MachineKind(name="h", speed=NAN)), "h"),
     ("prices are positive", plus(C, "offers", an_offer(usd=NAN)), "o"),

@@ -6,7 +6,7 @@ import pytest
 from small_jobs import Small, star
 
 from paceline import simulate
-from paceline.model import Cluster, Link, Machine, ModelError
+from paceline.model import Cluster, Link, Machine, MachineKind, ModelError
 
 MB = 1_000_000  # over 1 GB/s: 1 ms
 
@@ -223,6 +223,27 @@ def test_more_ops_than_cores_slow_each_other_equally() -> None:
     assert ends(small, cluster, cores={"a": 2}) == [150, 150, 350]
     assert ends(small, cluster, cores={"a": 1}) == [300, 300, 500]
     assert ends(small, cluster, cores={"elsewhere": 1}) == [100, 100, 300]
+
+
+def test_the_cluster_counts_cores() -> None:
+    small = Small(3)
+    for worker in range(3):
+        small.add(worker, "host", "compute", 100)
+    two = Machine(name="a", slots=3, cores=2)
+    assert ends(small, Cluster(machines=(two,))) == [150] * 3
+    assert ends(small, Cluster(machines=(two,)), cores={}) == [100] * 3
+
+
+def test_computation_on_a_device_needs_no_core() -> None:
+    small = Small(2)
+    for worker in range(2):
+        small.add(worker, "gpu", "compute", 100)
+        small.add(worker, "host", "host", 100)
+    cluster = Cluster(
+        kinds=(MachineKind(name="v100", device="cuda"),),
+        machines=(Machine(name="a", kind="v100", slots=2, cores=1),),
+    )
+    assert ends(small, cluster) == [100, 200] * 2
 
 
 def test_cores_are_not_needed_to_wait_copy_or_talk() -> None:
