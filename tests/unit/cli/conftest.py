@@ -8,7 +8,7 @@ from jobs import Fault, Shape, traces
 from paceline import model, stitch, write
 from paceline.cli import waiting
 
-SHAPE = Shape(workers=3, steps=10, layers=4, buckets=2)
+SHAPE = Shape(workers=3, steps=30, layers=4, buckets=2)
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +23,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     slow = traces(SHAPE, Fault(cause="slow_compute", worker=1, ms=40))
     write.traces(slow, folder / "slow.jsonl")
-    write.traces(traces(SHAPE, seed=1), folder / "fast.jsonl")
+    write.traces(traces(SHAPE, day=1), folder / "fast.jsonl")
     model.save(stitch.profile(slow), folder / "slow.profile")
     return folder
