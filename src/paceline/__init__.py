@@ -9,7 +9,18 @@ from types import ModuleType
 
 __version__ = "0.1.0"
 
-ROOMS = ("model", "read", "stitch")
+ROOMS = (
+    "model",
+    "read",
+    "stitch",
+    "simulate",
+    "diagnose",
+    "rewrite",
+    "reduce",
+    "write",
+    "run",
+    "lab",
+)
 
 
 def __getattr__(name: str) -> ModuleType:
