@@ -141,7 +141,7 @@ def _collective(writer: Writer) -> Iterator[str]:
     writer.now = now + 61_000
 
 
-def write(path: Path, count: int, style: str, seed: int = 1) -> int:
+def write(path: Path, count: int, style: str, seed: int = 1, rank: int = 0) -> int:
     """A file of at least `count` entries; how many it has."""
     rng = random.Random(seed)
     writer = Writer(style, 4_181_405_243_931_191_000 % 7_000_000_000_000_000)
@@ -149,7 +149,8 @@ def write(path: Path, count: int, style: str, seed: int = 1) -> int:
     with path.open("w") as file:
         file.write('{\n  "schemaVersion": 1,\n  "deviceProperties": [\n    {\n      "id": 0, ')
         file.write('"name": "Tesla V100", "totalGlobalMem": 34079899648\n    }\n  ],\n')
-        file.write('  "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8},\n')
+        info = f'"backend": "nccl", "rank": {rank}, "world_size": 8'
+        file.write(f'  "distributedInfo": {{{info}}},\n')
         if style != "torch 1.13":
             file.write(f'  "baseTimeNanoseconds": {BASE_NS},\n')
         file.write('  "traceEvents": [')

@@ -32,14 +32,14 @@ class Mean(NamedTuple):
         half = self.half()
         return (self.value - half, self.value + half) if np.isfinite(half) else None
 
-    def sure(self, tests: int, least: float) -> bool:
+    def sure(self, tests: int, least: float, *, alone: float = 5) -> bool:
         """True if the mean reaches `least` and is above zero by more than chance in `tests` looks.
 
-        Of a single step nobody knows how it varies: only what is five times as large counts.
+        Of a single step nobody knows how it varies: only what is `alone` times as large counts.
         """
         half = self.half(tests)
         if not np.isfinite(half):
-            return self.value >= 5 * least
+            return self.value >= alone * least
         return self.value >= least and self.value > half
 
 

@@ -154,7 +154,9 @@ def _possible(table: Table, found: list[tuple[int, int]], *, at_start: bool) -> 
 
 
 def _forward(table: Table, rows: Rows) -> Edges:
-    """Backward operators after the forward operators that made them."""
+    """Backward operators after the forward operators that made them: by arrows, else by number."""
+    if not rows.flows:
+        return _forward_by_number(table)
     ends = {flow.id: flow for flow in rows.flows if not flow.forward}
     pairs = [(flow, ends[flow.id]) for flow in rows.flows if flow.forward and flow.id in ends]
     ops = np.flatnonzero(table.cat == Cat.OP)
@@ -168,3 +170,14 @@ def _forward(table: Table, rows: Rows) -> Edges:
     known = (backward >= 0) & (forward >= 0)
     known[known] &= table.end(forward[known]) <= table.start[backward[known]]
     return backward[known], forward[known]
+
+
+def _forward_by_number(table: Table) -> Edges:
+    """Files before the arrows: both sides have the sequence number of the forward operator."""
+    numbered = table.sequence >= 0
+    ops, number = table.ops[numbered], table.sequence[numbered]
+    engine = table.role[ops] == Role.EVALUATE
+    backward, forward = ops[engine], ops[~engine]
+    at = latest(number[~engine], table.end(forward), number[engine], table.start[backward])
+    known = at >= 0
+    return backward[known], forward[at[known]]

@@ -167,6 +167,16 @@ def test_an_arrow_back_in_time_is_none(made: Made):
     assert made.after() == {}
 
 
+def test_without_arrows_backward_comes_after_the_forward_of_its_number(made: Made):
+    passes = "autograd::engine::evaluate_function: "
+    made.op("earlier", 0, 5, Sequence_number=7).op("forward", 8, 5, Sequence_number=7)
+    made.op("another", 14, 4, Sequence_number=8)
+    made.op(passes + "A", 20, 5, ENGINE, Sequence_number=7)
+    made.op("inside", 21, 2, ENGINE, Sequence_number=7).op(passes + "B", 30, 5, ENGINE)
+    made.op(passes + "C", 16, 1, ENGINE, Sequence_number=8)  # the number of something later
+    assert made.after() == {passes + "A": ["forward"]}
+
+
 def test_gloo_by_record_and_by_order(made: Made):
     gloo = (1, 9)
     made.op("c10d::allreduce_", 0, 5, Record_function_id=10)

@@ -1,7 +1,8 @@
 """Whether all devices wait for their hosts: kernels that are ready later than the device is.
 
 Only for jobs with a device apart from the host. All host work, and all gaps between ops, are given
-no time; what that regains the device spent idle because nothing had been launched yet.
+no time; what that regains the device spent idle because nothing had been launched yet. That is so
+on all workers and in thousands of ops, so that even a single step tells much.
 """
 
 from paceline.diagnose.case import Case
@@ -19,6 +20,7 @@ CODES = (
     ),
 )
 LEAST = 0.15
+ALONE = 2  # times as much, where only one step was recorded
 
 
 def ask(case: Case) -> list[Finding]:
@@ -27,7 +29,7 @@ def ask(case: Case) -> list[Finding]:
     if not host.any():
         return []
     cost = case.regained_by_all(case.fair_duration * ~host, case.fair_lead * case.begins())
-    if not cost.sure(1, LEAST * case.step_ns):
+    if not cost.sure(1, LEAST * case.step_ns, alone=ALONE):
         return []
     return [
         Finding(

@@ -15,6 +15,7 @@ CODES = (
     ),
 )
 LEAST = 0.10
+ALONE = 2  # times as much, where only one step was recorded
 
 
 def ask(case: Case) -> list[Finding]:
@@ -23,7 +24,7 @@ def ask(case: Case) -> list[Finding]:
     if not load.any():
         return []
     cost = case.regained_by_all(case.fair_duration * ~load)
-    if not cost.sure(1, LEAST * case.step_ns):
+    if not cost.sure(1, LEAST * case.step_ns, alone=ALONE):
         return []
     return [
         Finding(
