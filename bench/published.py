@@ -94,6 +94,8 @@ def measured(folder: Path) -> dict[str, float]:
     base = np.array(list(answers["step_t_base"].values()))
     return {
         "steps": len(real),
+        "rows": pq.read_metadata(folder / "trace-ST.parquet").num_rows,
+        "events": profile.events,
         "read": float(np.abs(real / base - 1).max()),
         "replay_mean": float(abs(replay.mean() / real.mean() - 1)),
         "replay_worst": float(np.abs(replay / real - 1).max()),
@@ -122,6 +124,7 @@ steps within 2 %, published slowdowns within 1 %.
 
 | figure | measured | publisher |
 |---|---:|---:|
+| operations read, of {found["rows"]:,} in the file | {found["events"]:,} | |
 | step times read against the file, worst of {found["steps"]} | {100 * found["read"]:.3f} % | |
 | replay error, mean step | {100 * found["replay_mean"]:.3f} % | {100 * own:.2f} % |
 | replay error, worst step | {100 * found["replay_worst"]:.3f} % | |

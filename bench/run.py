@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "BENCHMARKS.md"
 SCRIPTS = (
-    "startup", "load", "align", "mutants", "engine", "published", "diagnose_speed", "compare",
-    "synthetic_faults", "slow_backward",
+    "startup", "load", "align", "mutants", "engine", "laws", "published", "diagnose_speed",
+    "compare", "synthetic_faults", "slow_backward",
 )  # fmt: skip
 PEERS = ROOT / ".venv-peers"
 PEER_PACKAGES = ("HolisticTraceAnalysis", "pandas<3", "setuptools<81")

@@ -109,14 +109,14 @@ def _found(case: Case, rank: int, slow: list[int], shift: F64, gap: F64) -> Find
     own = case.own() & mine
     alone = _cured(case, own, own, shift, gap)
     cost, together = alone, False
-    if not alone.sure(len(graph.workers), case.least_ns):
+    if not alone.sure(len(slow), case.least_ns):  # out of all workers it was already chosen
         # two equally slow workers hide each other: what this one costs once the others are cured
         others = case.own() & np.isin(graph.worker, [other for other in slow if other != rank])
         rest = case.play(case.duration - shift * others, case.lead - gap * others)
         every = others | own
         cost = mean(rest - case.play(case.duration - shift * every, case.lead - gap * every))
         together = True
-        if len(slow) < 2 or not cost.sure(len(graph.workers), case.least_ns):
+        if len(slow) < 2 or not cost.sure(len(slow), case.least_ns):
             return None
     parts = _parts(case, mine)
     worth = [_cured(case, part.duration, part.lead, shift, gap).value for part in parts]
