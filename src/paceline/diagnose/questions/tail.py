@@ -40,8 +40,10 @@ def ask(case: Case) -> list[Finding]:
     typical = float(np.median(steps))
     slow = steps > SLOW * typical
     cost = mean(np.where(slow, steps - typical, 0.0))
-    if slow.sum() < SEVERAL or cost.value < LEAST * typical:
+    if slow.sum() < SEVERAL or cost.value < LEAST * max(typical, case.step_ns):
         return []
+    told, worst = f"{slow.sum()} of {len(steps)} steps take over {SLOW} times", show_ns(steps.max())
+    low, high = cost.interval or (0.0, cost.value)
     return [
         Finding(
             code="PL403",
@@ -50,11 +52,8 @@ def ask(case: Case) -> list[Finding]:
             worker=None,
             cause=Cause.STALL,
             cost_ns=cost.value,
-            interval_ns=cost.interval,
-            evidence=(
-                f"{int(slow.sum())} of {len(steps)} steps take over {SLOW} times the median,",
-                f"which is {show_ns(typical)}; the slowest {show_ns(steps.max())}",
-            ),
+            interval_ns=(max(low, 0.0), high),
+            evidence=(f"{told} the median of {show_ns(typical)}; the slowest {worst}",),
             advice="Look for what happens only in these steps.",
         )
     ]
