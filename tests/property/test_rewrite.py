@@ -102,6 +102,7 @@ SHAPES = st.one_of(
     st.builds("fuse-buckets{{limit_bytes={}}}".format, st.integers(1, 2000)),
     st.builds("split-buckets{{limit_bytes={}}}".format, st.integers(5, 500)),
     st.builds("workers{{count={}}}".format, st.integers(1, 6)),
+    st.builds("accumulate{{steps={}}}".format, st.integers(1, 4)),
     st.builds(
         "collective{{algorithm={}}}".format, st.sampled_from(("ring", "tree", "ps", "forest"))
     ),

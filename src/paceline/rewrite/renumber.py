@@ -52,6 +52,11 @@ def repeated(state: State, counts: I64) -> State:
     return _with_ops(state, rows, (starts, last[flat]), origins)
 
 
+def taken(state: State, rows: I64, after: tuple[I64, I32]) -> State:
+    """The state whose op i is op `rows[i]` of this one, each waiting for what `after` says."""
+    return _with_ops(state, rows, after, gathered(state.origin_from, state.origin_op, rows))
+
+
 def _with_ops(state: State, rows: I64, after: tuple[I64, I32], origins: tuple[I64, I32]) -> State:
     columns = {name: getattr(state.graph, name)[rows] for name in _BY_OP}
     graph = dataclasses.replace(state.graph, **columns, after_from=after[0], after_op=after[1])

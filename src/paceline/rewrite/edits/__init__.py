@@ -7,6 +7,7 @@ from typing import Protocol
 
 from paceline.model import Edit
 from paceline.rewrite.edits import (
+    accumulate,
     collective,
     fuse_buckets,
     no_communication,
@@ -41,4 +42,5 @@ EDITS: tuple[EditModule, ...] = (
     split_buckets,
     collective,
     workers,
+    accumulate,
 )
