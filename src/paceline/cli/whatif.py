@@ -43,6 +43,7 @@ def command(run: tuple[Path, ...], **flags: Any) -> None:
     fuse-buckets{limit_bytes=50MB}, split-buckets{limit_bytes=5MB}
     collective{algorithm=ring}   or tree, hierarchical, ps, forest
     workers{count=16}            more or fewer workers
+    accumulate{steps=4}          micro-batches between two exchanges of gradients
     """  # noqa: D301
     show(run, **flags)
 
@@ -57,14 +58,15 @@ def show(
     max_ratio: int | None,
 ) -> None:
     """Loads, plays and prints."""
-    from paceline import diagnose, read, write
-    from paceline.cli.load import profile_of
+    from paceline import diagnose, rewrite, write
+    from paceline.cli.load import cluster_of, profile_of
     from paceline.cli.look import look
 
     parsed = [edit(text) for text in edits]
     with waiting("Reading and simulating"):
         profile = profile_of(run, max_bytes, max_ratio)
-        declared = None if cluster is None else read.cluster(cluster)
-        found = diagnose.whatif(profile, parsed, declared)
+        # hops have shown each link; a collective shows only the slowest
+        known = cluster is not None or rewrite.has_hops(profile.graph)
+        found = diagnose.whatif(profile, parsed, cluster_of(profile, cluster) if known else None)
         text = write.whatif(*found, format=format, look=look())
     printed(text)

@@ -15,6 +15,8 @@ from paceline.diagnose.interval import mean
 from paceline.model import Cluster, Edit, ModelError, Profile, WhatIf
 
 STEPS = 8
+# edits that speak of collectives, whatever messages these are made of
+_WHOLE = ("fuse-buckets", "split-buckets", "collective", "workers", "accumulate")
 
 
 class WhatIfs(NamedTuple):
@@ -32,6 +34,8 @@ def whatif(profile: Profile, edits: Sequence[Edit], cluster: Cluster | None = No
         raise ModelError(
             "the profile holds no measured step.", cure="Record a few steps of steady training."
         )
+    if any(edit.name in _WHOLE for edit in edits):
+        profile = rewrite.whole(profile)
     base, _ = _played(profile, (), cluster)
     alone = [_played(profile, (edit,), cluster) for edit in edits]
     together, notes = _played(profile, tuple(edits), cluster) if len(edits) != 1 else alone[0]

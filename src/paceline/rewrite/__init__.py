@@ -2,13 +2,15 @@
 
 `rewrite.edited(graph, times, edits, profile=profile, cluster=cluster)` applies edits in the order
 given and returns a Rewritten: the graph, its times, the cluster, and for each op the ops of the
-user's own graph that it stands for. `rewrite.EDITS` lists every edit with its keys.
+user's own graph that it stands for. `rewrite.EDITS` lists every edit with its keys, and
+`rewrite.whole` joins the hops of a transport to the collectives that edits speak of.
 """
 
 from paceline.rewrite.edited import edited
 from paceline.rewrite.edits import EDITS, EditModule
 from paceline.rewrite.key import Key, Takes
 from paceline.rewrite.rewritten import Rewritten
+from paceline.rewrite.whole import has_hops, whole
 
 __all__ = [
     "EDITS",
@@ -17,4 +19,6 @@ __all__ = [
     "Rewritten",
     "Takes",
     "edited",
+    "has_hops",
+    "whole",
 ]
