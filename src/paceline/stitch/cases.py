@@ -17,11 +17,12 @@ NEARLY_ALL = 0.95
 # A thread that has just handed over its result may even be stopped before it stamps its own end.
 _JITTER = 0.02  # of the wait
 _LEAST_JITTER_NS = 2_000
+FEW = 4  # with fewer steps, workers that do the same are looked at together
 JITTER_NS = 20_000
 STOPPED_NS = 500_000
-# On crowded cores it loses a whole slice of time, but not in most steps.
-MOSTLY = 0.75
-SLICE_NS = 10_000_000
+# On crowded cores it loses slices of time, but not in most steps.
+MOSTLY = 0.6
+SLICE_NS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ def resuming(seen: Seen, ops: I64, lane: I64) -> list[Cases]:
     if not seen.talks[lane].all():
         return [plain]
     stopped = _paired(seen, often, lane, wait, varies=seen.start_ns, jitter_ns=STOPPED_NS)
-    if seen.start_ns.shape[1] * (1 - MOSTLY) < 1:
+    if seen.start_ns.shape[1] < FEW:
         return [plain, stopped]  # too few steps to let one pass
     crowded = _paired(
         seen, often, lane, wait, varies=seen.start_ns, jitter_ns=STOPPED_NS, share=MOSTLY,

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paceline.model import I64, TALKING, UNKNOWN, Graph, Kind
-from paceline.stitch.cases import JITTER_NS, NEARLY_ALL, Cases, Seen, blocking, resuming
+from paceline.stitch.cases import FEW, JITTER_NS, NEARLY_ALL, Cases, Seen, blocking, resuming
 from paceline.stitch.fit import Recorded
 from paceline.stitch.fold import evenly
 from paceline.stitch.meeting import packed
@@ -31,12 +31,12 @@ from paceline.stitch.peers import on_peers
 from paceline.stitch.rendezvous import meeting_ends
 
 _STEPS = 64  # evenly chosen steps that are looked at
-_FEW = 4  # with fewer steps, workers that do the same are looked at together
 _LEAST = 3  # cases below which nothing is inferred
 _SHORT_NS = 50_000  # to wake a thread, or to start a kernel
 _SHORT = 0.1  # of the wait
 _STEADY_NS = 5_000
 _STEADY = 0.25  # of the variation that is explained
+_TIGHT, _TIGHTLY = 0.02, 0.05  # of the wait: a rest so short, and so steady, is no chance
 _MOST = 0.75
 _MOST_LANES = 64  # of one worker
 _NEXT = 16  # ops that may use a collective, of those that begin after it
@@ -53,7 +53,7 @@ def inferred(graph: Graph, start_ns: I64, end_ns: I64) -> tuple[I64, I64]:
             blocks.append(blocking(seen, own[~seen.talks[own]], other))
     owner, target = _by_gaps(graph, seen, resumes, blocks)
     unused = _unused(graph, seen, owner, target)
-    synchronous = meeting_ends(graph, seen, _FEW)
+    synchronous = meeting_ends(graph, seen, FEW)
     return (
         np.concatenate([owner, unused[0], synchronous[0]]),
         np.concatenate([target, unused[1], synchronous[1]]),
@@ -118,7 +118,7 @@ def _judged(
     """The pairs that hold, with the median gap; a gap within the slack is steady in any case."""
     alike = np.arange(len(cases.op))
     instances = seen.known[cases.op].sum(axis=1)
-    if seen.start_ns.shape[1] < _FEW:
+    if seen.start_ns.shape[1] < FEW:
         works = packed(*(graph.work[ops].astype(np.int64) for ops in (cases.op, cases.cause)))
         _, alike = np.unique(works, return_inverse=True)
         everywhere = np.bincount(graph.work, weights=seen.known.sum(axis=1))
@@ -130,6 +130,9 @@ def _judged(
     gap, gap_varies = _middle(alike, cases.gap_ns, cases.waited)
     whole, _ = _middle(alike, cases.whole_ns, cases.waited)
     _, varies = _middle(alike, cases.varies_ns, cases.waited)
+    steady = gap_varies <= np.maximum(slack_ns, _STEADY * varies)
+    # a wait for communication that is always as long varies no more than threads are stopped
+    tight = (np.abs(gap) <= _TIGHT * whole) & (gap_varies <= _TIGHTLY * whole)
     good = (
         (waited >= _LEAST)
         & (2 * waited >= both)
@@ -138,7 +141,7 @@ def _judged(
         & (seen.talks[cases.op] | seen.talks[cases.cause] | (still >= _MOST * waited))
         & (gap >= (-JITTER_NS if slack_ns else 0))
         & (gap <= np.maximum(_SHORT_NS, _SHORT * whole))
-        & (gap_varies <= np.maximum(slack_ns, _STEADY * varies))
+        & (steady | (tight & seen.talks[cases.cause]))
         & ((slack_ns > 0) | (varies >= _STEADY_NS))
     )
     return cases.op[good], cases.cause[good], gap[good]

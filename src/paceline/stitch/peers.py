@@ -8,18 +8,14 @@ work would have two meanings, and its spread of leads would mix them.
 import numpy as np
 
 from paceline.model import I64, Graph
-from paceline.stitch.cases import NEARLY_ALL, STILL_NS, Seen
-
-# A thread that brings a message may be stopped between handing it over and stamping its own end,
-# on crowded cores for milliseconds; what peers show outweighs that.
-_MOST = 0.75
+from paceline.stitch.cases import MOSTLY, NEARLY_ALL, STILL_NS, Seen
 
 
 def on_peers(graph: Graph, seen: Seen, pairs: tuple[I64, I64], moment_ns: I64) -> tuple[I64, I64]:
     """The pairs (op, op that it is after), and those of the same two works on other workers.
 
-    A pair holds if the moment of the first op nearly never precedes the end of the second, or
-    seldom, where the second is communication.
+    A pair holds if the moment of the first op nearly never precedes the end of the second. Where
+    that is communication, it may in some steps: its thread may be stopped before it stamps its end.
     """
     owner, target = pairs
     work = graph.work.astype(np.int64)
@@ -30,7 +26,7 @@ def on_peers(graph: Graph, seen: Seen, pairs: tuple[I64, I64], moment_ns: I64) -
     a, b = a[both], b[both]
     known = seen.known[a] & seen.known[b]
     held = known & (moment_ns[a] >= seen.end_ns[b] - STILL_NS)
-    share = np.where(seen.talks[b], _MOST, NEARLY_ALL)
+    share = np.where(seen.talks[b], MOSTLY, NEARLY_ALL)
     sure = (held.sum(axis=1) >= share * known.sum(axis=1)) & known.any(axis=1)
     together = np.unique(np.stack([np.append(owner, a[sure]), np.append(target, b[sure])]), axis=1)
     return together[0], together[1]
