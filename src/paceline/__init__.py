@@ -5,7 +5,7 @@ The rooms are verbs and load when first used, so that `import paceline` costs mi
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -23,11 +23,16 @@ ROOMS = (
 )
 
 
-def __getattr__(name: str) -> ModuleType:
+DOORS = {"record": "paceline.run.record"}  # functions for a script, each in its module
+
+
+def __getattr__(name: str) -> Any:
     if name in ROOMS:
         return import_module(f"{__name__}.{name}")
+    if name in DOORS:
+        return getattr(import_module(DOORS[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*ROOMS, "__version__"]
+    return [*ROOMS, *DOORS, "__version__"]

@@ -41,6 +41,7 @@ from paceline.model.profile import (
     Spreads,
     Stuck,
 )
+from paceline.model.recording import RecordedWindow, Recording
 from paceline.model.report import (
     Bill,
     BillLine,
@@ -168,6 +169,8 @@ __all__ = [
     "Profile",
     "ProfiledWorker",
     "Reassign",
+    "RecordedWindow",
+    "Recording",
     "Report",
     "Route",
     "Rule",

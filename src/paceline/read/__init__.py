@@ -10,6 +10,7 @@ from paceline.read.goal_file import goal
 from paceline.read.history_file import history
 from paceline.read.job_file import job
 from paceline.read.opened import DEFAULT_CAPS, Caps
+from paceline.read.recording import recording
 from paceline.read.run import trace, traces
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "goal",
     "history",
     "job",
+    "recording",
     "trace",
     "traces",
 ]

@@ -17,6 +17,7 @@ from paceline.read.folder import files_of, natural
 from paceline.read.formats import FORMATS
 from paceline.read.opened import DEFAULT_CAPS, Caps, Opened
 from paceline.read.rank import rank_by_name, ranks_by_position
+from paceline.read.recorded import chosen, without_events
 from paceline.read.run_file import RunFile, run_file
 from paceline.read.windows import refuse_twins
 
@@ -58,6 +59,10 @@ def traces(
     cover = RunFile() if root is None else run_file(root, caps)
     read: list[Read] = []
     notes: list[Note] = []
+    silent: frozenset[Path] = frozenset()
+    if root is not None and (recording := chosen(root, cover, caps)):
+        root, cover, silent = recording.root, recording.cover, recording.silent
+        files, notes = list(recording.files), list(recording.notes)
     errors: list[PacelineError] = []
     for path in files:
         if path not in named and path.name in _NO_TRACES:
@@ -69,7 +74,7 @@ def traces(
             notes.append(Note(code="unreadable", text=str(error).splitlines()[0]))
             continue
         if found is not None:
-            read += [(path, one) for one in found]
+            read += [(path, without_events(one) if path in silent else one) for one in found]
         elif path in named or path.name.endswith(_LIKE_TRACES):
             why = "no trace format that paceline knows" if path.stat().st_size else "empty"
             notes.append(Note(code="skipped", text=f"{path}: {why}."))

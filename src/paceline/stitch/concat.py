@@ -51,6 +51,19 @@ def together(parts: Sequence[Trace]) -> Trace:
     )
 
 
+def told(trace: Trace, silent: Sequence[Trace]) -> Trace:
+    """The trace with what parts without events say: they were written to say it, and so outweigh
+    it in facts. Clock exchanges count on the trace's own clock only.
+    """
+    if not silent:
+        return trace
+    usable = [
+        part if part.clock == trace.clock else dataclasses.replace(part, pings=())
+        for part in silent
+    ]
+    return dataclasses.replace(together([trace, *usable]), facts=_facts([*usable, trace]))
+
+
 def with_links(trace: Trace, owner: I64, target: I64) -> Trace:
     """The trace in which each `owner` event is also after its `target`, an event of this worker."""
     if not len(owner):
@@ -129,16 +142,16 @@ def _merged_groups(parts: Sequence[Trace]) -> tuple[npt.NDArray[Any], tuple[Grou
 def _facts(parts: Sequence[Trace]) -> Facts:
     facts = [part.facts for part in parts]
     return Facts(
-        machine=_told(fact.machine for fact in facts),
-        device=_told(fact.device for fact in facts),
-        device_memory_bytes=_told(fact.device_memory_bytes for fact in facts),
-        backend=_told(fact.backend for fact in facts),
-        workers=_told(fact.workers for fact in facts),
+        machine=_first(fact.machine for fact in facts),
+        device=_first(fact.device for fact in facts),
+        device_memory_bytes=_first(fact.device_memory_bytes for fact in facts),
+        backend=_first(fact.backend for fact in facts),
+        workers=_first(fact.workers for fact in facts),
         peak_bytes=max((f.peak_bytes for f in facts if f.peak_bytes is not None), default=None),
     )
 
 
-def _told(values: Iterable[Value | None]) -> Value | None:
+def _first(values: Iterable[Value | None]) -> Value | None:
     return next((value for value in values if value is not None), None)
 
 

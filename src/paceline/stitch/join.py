@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paceline.model import UNKNOWN, ModelError, Note, Trace, verify
-from paceline.stitch.concat import together
+from paceline.stitch.concat import together, told
 from paceline.stitch.dependencies import depending
 from paceline.stitch.keys import is_keys, keyed
 from paceline.stitch.plausible import plausible
@@ -43,12 +43,13 @@ def workers(traces: Iterable[Trace]) -> Joined:
     offsets: dict[tuple[int, str], int] = {}
     for rank in sorted(parts):
         own = [part for part in parts[rank] if len(part)]
+        silent = [part for part in parts[rank] if not len(part)]
         _refuse_twice(own)
         timed = [part for part in own if (part.start_ns != UNKNOWN).any()]
         if not timed:
             notes.append(Note(code="no-events", text="no event with a time", worker=rank))
             continue
-        joined.append(_joined(own, timed, notes, offsets))
+        joined.append(told(_joined(own, timed, notes, offsets), silent))
     if not joined:
         raise ModelError(
             "no trace holds an event with a time.",
@@ -88,7 +89,7 @@ def _joined(
     trace = together([_own_lanes(part, others) if _is_hops(part) else part for part in spans])
     for key in keys:
         trace, note = keyed(trace, key)
-        notes.extend([note] if note else [])
+        notes.extend([*key.notes, *([note] if note else [])])
     for part in own:
         if part.clock is None:
             trace, note = depending(trace, part)
@@ -145,8 +146,8 @@ def _relinked(trace: Trace, offsets: dict[tuple[int, str], int]) -> Trace:
 
 def _missing(traces: Sequence[Trace], seen: set[int]) -> tuple[int, ...]:
     """Ranks that someone knows of and that left no events."""
-    told = seen | {rank for t in traces for group in t.groups for rank in group.members or ()}
-    told |= {int(peer) for t in traces for peer in np.unique(t.peer) if peer >= 0}
+    known = seen | {rank for t in traces for group in t.groups for rank in group.members or ()}
+    known |= {int(peer) for t in traces for peer in np.unique(t.peer) if peer >= 0}
     counts = [t.facts.workers for t in traces if t.facts.workers is not None]
-    told |= set(range(min(max(counts, default=0), _MOST)))
-    return tuple(sorted(told - {trace.worker for trace in traces}))
+    known |= set(range(min(max(counts, default=0), _MOST)))
+    return tuple(sorted(known - {trace.worker for trace in traces}))

@@ -8,7 +8,7 @@ a page of its own. `whatif` shows what edits would give.
 
 from paceline.write.native import traces
 from paceline.write.page import Look
-from paceline.write.pages import checks, comparison, inspection, report, whatif
+from paceline.write.pages import checks, comparison, inspection, recording, report, whatif
 from paceline.write.perfetto import perfetto
 from paceline.write.report_html import report_file
 
@@ -18,6 +18,7 @@ __all__ = [
     "comparison",
     "inspection",
     "perfetto",
+    "recording",
     "report",
     "report_file",
     "traces",

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from paceline.model import Check, Cluster, Comparison, Profile, Report, Trace, WhatIf
+from paceline.model import Check, Cluster, Comparison, Profile, Recording, Report, Trace, WhatIf
 from paceline.write.checks_page import checks_page
 from paceline.write.comparison_page import comparison_page, comparison_view
 from paceline.write.formats import PAGE_FORMATS
 from paceline.write.inspection import inspected
 from paceline.write.inspection_page import inspection_page
 from paceline.write.page import PLAIN, Look, Page
+from paceline.write.recording_page import recording_page
 from paceline.write.report_page import report_page
 from paceline.write.report_view import report_view
 from paceline.write.whatif_page import whatif_page, whatif_view
@@ -52,6 +53,11 @@ def whatif(
 def checks(checks: Sequence[Check], *, format: str = "text", look: Look = PLAIN) -> str:
     """What works on a machine, for a person or a program."""
     return rendered(checks_page(checks), format, look)
+
+
+def recording(recording: Recording, *, format: str = "text", look: Look = PLAIN) -> str:
+    """What a recording has left, for a person or a program."""
+    return rendered(recording_page(recording), format, look)
 
 
 def rendered(page: Page, format: str, look: Look = PLAIN) -> str:

@@ -1,0 +1,146 @@
+"""Watches the buckets of one DistributedDataParallel through its communication hook.
+
+The hook does what the module would have done without it, to the last bit, or what the hook does
+that the user or paceline's transport registers; around that it notes when each bucket was issued
+and was complete, and the squared norm of the gradient before and after.
+"""
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from paceline.run.lazy_torch import torch
+from paceline.run.record_facts import group
+from paceline.run.record_stamp import Stamp
+
+Hook = Callable[[Any, Any], Any]
+
+
+@dataclass(slots=True, eq=False)
+class Issued:
+    """One bucket on its way; norms are tensors until somebody needs the numbers."""
+
+    watch: "Watch"
+    index: int
+    size_bytes: int
+    sequence: int
+    begun: Stamp
+    done: Stamp | None = None
+    local: Any = None
+    average: Any = None
+
+
+class Watch:
+    """The buckets of one module."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = weakref.ref(module)
+        self.number = 0
+        self.inner: tuple[Any, Hook] | None = None  # somebody else's state and hook
+        self.process_group: Any = module.process_group
+        self.group, self.members = group(self.process_group)
+        self.size = int(self.process_group.size())
+        self.issue: Callable[[Watch, Any], Issued | None] = _nobody_asked
+        self.complete: Callable[[Issued, Any], object] = _nobody_asked
+        # by a power of two, dividing and multiplying come to the same
+        self.divides = bool(module.gradient_as_bucket_view) and self.size & (self.size - 1) != 0
+        self.storages: dict[int, int] = {}
+        self.views: set[int] | None = None
+        self.map: dict[int, tuple[int, list[tuple[str, int]]]] = {}
+        self._names: dict[int, str] = {}
+
+    def seen(self, bucket: Any) -> int:
+        """The size of a bucket in bytes; its tensors are noted when they are new."""
+        index, flat = int(bucket.index()), bucket.buffer()
+        size = int(flat.numel() * flat.element_size())
+        where = int(flat.untyped_storage().data_ptr()) if flat.layout is _strided() else 0
+        if self.storages.get(index) != where or index not in self.map:
+            self.storages[index] = where
+            self.map[index] = (size, self._tensors(bucket))
+        return size
+
+    def _tensors(self, bucket: Any) -> list[tuple[str, int]]:
+        module = self.module()
+        if not self._names and module is not None:
+            self._names = {id(p): name for name, p in module.module.named_parameters()}
+        return [
+            (self._names.get(id(p), "?"), int(p.numel() * p.element_size()))
+            for p in bucket.parameters()
+        ]
+
+    def look_at_views(self) -> None:
+        """Before backward: which gradients lie in a bucket already, and so are divided there."""
+        if not self.divides:
+            return
+        module, there = self.module(), set(self.storages.values())
+        self.views = {
+            id(p)
+            for p in (() if module is None else module.module.parameters())
+            if p.grad is not None and p.grad.untyped_storage().data_ptr() in there
+        }
+
+    def reduced(self, bucket: Any) -> Any:
+        """The future of the averaged bucket, as the module itself or the inner hook makes it."""
+        if self.inner is not None:
+            state, hook = self.inner
+            return hook(state, bucket)
+        flat = bucket.buffer()
+        self._divide(bucket, flat)
+        all_reduce = torch("distributed").all_reduce
+        return all_reduce(flat, group=self.process_group, async_op=True).get_future()
+
+    def _divide(self, bucket: Any, flat: Any) -> None:
+        """As the module divides: gradients are multiplied by 1 / size when they are copied into
+        the bucket, and divided by size where they lie in it or are sparse.
+        """
+        if flat.layout is not _strided():
+            flat.div_(self.size)
+        elif not self.views:
+            flat.mul_(1.0 / self.size)
+        else:
+            for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
+                if id(parameter) in self.views:
+                    gradient.div_(self.size)
+                else:
+                    gradient.mul_(1.0 / self.size)
+
+
+def hook(watch: Watch, bucket: Any) -> Any:
+    """The communication hook of a watched module."""
+    issued = watch.issue(watch, bucket)
+    future = watch.reduced(bucket)
+    return future.then(partial(_completed, watch, issued))
+
+
+hook.__annotations__ = {}  # torch refuses hooks that are annotated with anything but its own types
+
+
+def _completed(watch: Watch, issued: Issued | None, future: Any) -> Any:
+    value = future.value()
+    tensor = value if _is_tensor(value) else value[0]
+    if issued is not None:
+        watch.complete(issued, tensor)
+    return tensor
+
+
+def squared(flat: Any) -> Any:
+    """The squared norm of a flat tensor, itself a tensor: nothing waits for the device."""
+    if flat.layout is not _strided():
+        return None
+    half = flat.dtype in (torch().float16, torch().bfloat16)
+    norm = torch().linalg.vector_norm(flat, dtype=torch().float32 if half else None)
+    return norm * norm
+
+
+def _nobody_asked(*_: object) -> None:
+    """What follows of a bucket while nobody records."""
+
+
+def _strided() -> Any:
+    return torch().strided
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch().Tensor)
