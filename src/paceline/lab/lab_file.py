@@ -21,14 +21,14 @@ class LabMachine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LabFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Machines in the order in which ranks fill them, how compute is drawn, and what goes wrong.
+    """The cluster, how compute is drawn, and what goes wrong.
 
     `compute_ms`: forward and backward of one step at speed 1.0, None to measure first; `cores` are
     those of the real machine, shared by all workers.
     """
 
     schema: int = 1
-    machines: tuple[LabMachine, ...]
+    cluster: Cluster
     compute_ms: float | None
     spread: float
     drift: float
@@ -37,9 +37,9 @@ class LabFile(msgspec.Struct, frozen=True, kw_only=True):
     faults: Faults
 
     @property
-    def workers(self) -> int:
-        """How many fit."""
-        return sum(machine.slots for machine in self.machines)
+    def machines(self) -> tuple[LabMachine, ...]:
+        """The machines, in the order in which ranks fill them."""
+        return _machines(self.cluster)
 
     def machine_at(self, rank: int, name: str | None) -> int:
         """The position of the machine called so; without a name, that which the rank fills."""
@@ -53,7 +53,7 @@ class LabFile(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def lab_machines(cluster: Cluster) -> tuple[LabMachine, ...]:
+def _machines(cluster: Cluster) -> tuple[LabMachine, ...]:
     """The machines with their speeds: the machine's own times that of its kind, 1.0 if unknown."""
     kinds = {kind.name: kind.speed for kind in cluster.kinds}
 

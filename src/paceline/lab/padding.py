@@ -23,7 +23,7 @@ from paceline.model import RunError
 MEASURED = 3  # steps after the first, where the reference follows from CPU time
 CARRIED = 0.25  # of a step: what later modules make up for at most
 SHORTEST_NS = 10_000  # less is left to the next module
-REPORTED = 50  # steps
+REPORTED_S = 1.0
 
 
 class Padding:
@@ -57,6 +57,7 @@ class Padding:
         self.steps: list[PaddedStep] = []
         self.cpu_ns: list[int] = []
         self.last_asked = 0
+        self.report_at = 0.0
         self._clear()
 
     def _clear(self) -> None:
@@ -169,8 +170,9 @@ class Padding:
         self.progress.reach(self.rank, self.step)
         self.faults.begin(self.step)
         self.draws.begin(self.step)
-        if len(self.steps) % REPORTED == 0:
+        if time.monotonic() > self.report_at:
             self.report()
+            self.report_at = time.monotonic() + REPORTED_S
 
     def _measure(self) -> None:
         """After enough steps, what all workers agree on."""

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from paceline.lab.lab_file import LabFile, lab_machines, save_lab
+from paceline.lab.lab_file import LabFile, save_lab
 from paceline.lab.progress import Progress
 from paceline.model import Cluster, Faults, InputError
 
@@ -33,7 +33,7 @@ def prepare(
         if not 0 <= share <= 0.5:
             raise InputError(f"{name} of {share}.", expected="It is a share from 0 to 0.5.")
     lab = LabFile(
-        machines=lab_machines(cluster), compute_ms=compute_ms, spread=spread, drift=drift,
+        cluster=cluster, compute_ms=compute_ms, spread=spread, drift=drift,
         seed=seed, cores=len(os.sched_getaffinity(0)), faults=faults,
     )  # fmt: skip
     try:

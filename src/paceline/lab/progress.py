@@ -55,9 +55,16 @@ class Progress:
         ranks = np.flatnonzero(self.rows[:, FROZEN]).tolist()
         return [(r, int(self.rows[r, PID]), int(self.rows[r, FROZEN]) - 1) for r in ranks]
 
-    def reached(self) -> tuple[int, int]:
+    def on(self, machine: int) -> set[int]:
+        """The ranks that have begun on a machine."""
+        here = (self.rows[:, PID] > 0) & (self.rows[:, MACHINE] == machine)
+        return set(np.flatnonzero(here).tolist())
+
+    def reached(self, lost: set[int]) -> tuple[int, int]:
         """The step of the worker that is furthest, and of the last; -1 before any has begun."""
-        steps = self.rows[self.rows[:, PID] > 0, STEP]
+        begun = self.rows[:, PID] > 0
+        begun[list(lost)] = False
+        steps = self.rows[begun, STEP]
         return (int(steps.max()), int(steps.min())) if steps.size else (-1, -1)
 
     def measured(self, rank: int, cost: float, cpu_ns: int) -> None:

@@ -156,10 +156,18 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
             raise ModelError(
                 f"two phases are called {again[0]!r}.", where=where, cure="Rename one of them."
             )
+        if found := self.broken(cluster):
+            at, why, rule = found
+            raise ModelError(f"{self.faults[at]} {why}.", where=where, expected=rule)
+        return self
+
+    def broken(self, cluster: Cluster | None = None) -> tuple[int, str, str] | None:
+        """The position of a fault that breaks a rule, how it does, and the rule."""
         for rule in RULES if cluster is None else (*RULES, named_in(cluster)):
             for fault, why in rule.broken(self.faults):
-                raise ModelError(f"{fault} {why}.", where=where, expected=rule.says)
-        return self
+                at = next(at for at, other in enumerate(self.faults) if other is fault)
+                return at, why, rule.says
+        return None
 
     def __str__(self) -> str:
         rows = [f"- {fault}" for fault in self.faults]

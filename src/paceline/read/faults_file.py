@@ -34,19 +34,27 @@ def _fields(**found: Any) -> dict[str, Any]:
 def _one_of(*words: str) -> Callable[[Value], str]:
     def read(value: Value) -> str:
         if value.content not in words:
-            raise InputError(
-                f"{quoted(value.content)} is none of {', '.join(words)}.",
-                cure=f"Did you mean {nearest(str(value.content), words) or words[0]!r}?",
-            )
+            meant = nearest(str(value.content), words)
+            cure = f"Did you mean {meant!r}?" if meant else "Write one of them."
+            raise InputError(f"{quoted(value.content)} is none of {', '.join(words)}.", cure=cure)
         return str(value.content)
 
     return read
 
 
+def _where(value: Value) -> str:
+    if value.content == "communication":
+        raise InputError(
+            "a worker is not slow while it communicates, its links are.",
+            cure="Write a `limit` or a `cut` of a link.",
+        )
+    return _one_of("load", "forward", "backward", "update")(value)
+
+
 _STEP = Key("step", whole(0, MOST_STEPS))
 _UNTIL = Key("until", whole(1, MOST_STEPS))
 _SUBJECT = {"worker": Key("worker", whole(0, MOST_WORKERS)), "machine": Key("machine", name)}
-_WHERE = Key("where", _one_of("load", "forward", "backward", "update"))
+_WHERE = Key("where", _where)
 _FOR = Key("for_ns", quantity(parse_duration_ns, zero=False))
 _REACHED = Key("reached", _one_of("first", "last"))
 _LINK = {"a": Key("a", name, required=True), "b": Key("b", name, required=True), "step": _STEP}
@@ -95,16 +103,20 @@ def faults(path: Path | str) -> Faults:
             raise unknown(
                 key, {"faults": 0, "phases": 0}, "a schedule of faults", where, value.line
             )
-    made = Faults()
-    for fault in _listed(sections.get("faults"), where, in_phase=False):
-        made = made.plus(fault)
-    for row in _rows(sections.get("phases"), "phases", where):
-        given = record(row, _fields, _PHASE, "a phase", where)
-        inside = Faults(faults=tuple(_listed(given.get("faults"), where, in_phase=True)))
+    rows = _rows(sections.get("faults"), "faults", where)
+    made = Faults(faults=tuple(_fault(row, where, in_phase=False) for row in rows))
+    for phase in _rows(sections.get("phases"), "phases", where):
+        given = record(phase, _fields, _PHASE, "a phase", where)
+        inside = _rows(given.get("faults"), "faults", where)
+        own = Faults(faults=tuple(_fault(row, where, in_phase=True) for row in inside))
         try:
-            made = made.phase(given["name"], given["steps"], inside)
+            made = made.phase(given["name"], given["steps"], own)
         except ModelError as error:
-            raise refused(where, row.line, error.found, error.expected, error.cure) from error
+            raise refused(where, phase.line, error.found, error.expected, error.cure) from error
+        rows += inside
+    if found := made.broken():
+        at, why, rule = found
+        raise refused(where, rows[at].line, f"{made.faults[at]} {why}.", rule)
     return made.verify(where=where)
 
 
@@ -113,14 +125,10 @@ def _rows(value: Value | None, key: str, where: Path) -> list[Value]:
         return []
     if not isinstance(value.content, list):
         raise refused(where, value.line, f"{key} is no list.", "Begin each entry with `- `.")
-    return value.content
+    return list(value.content)
 
 
-def _listed(value: Value | None, where: Path, *, in_phase: bool) -> list[Fault]:
-    return [_fault(row, where, in_phase) for row in _rows(value, "faults", where)]
-
-
-def _fault(row: Value, where: Path, in_phase: bool) -> Fault:
+def _fault(row: Value, where: Path, *, in_phase: bool) -> Fault:
     content = mapping(row, "a fault", where)
     if len(content) != 1:
         raise refused(
