@@ -21,7 +21,7 @@ from paceline.lab.worker_faults import WorkerFaults
 from paceline.model import RunError
 
 MEASURED = 3  # steps after the first, where the reference follows from CPU time
-CARRIED = 0.25  # of a step: what later modules make up for at most
+CARRIED = 0.25  # of a step: what is computed outside of modules and counts at most
 SHORTEST_NS = 10_000  # less is left to the next module
 REPORTED_S = 1.0
 
@@ -95,6 +95,8 @@ class Padding:
         if not self.open:
             self.open = True
             self.watch.lap()
+        elif top:
+            self._between()
         self.watch.between()
         if self.pauses.reached("forward", self.calls["forward"]):
             self.watch.lap()
@@ -117,7 +119,7 @@ class Padding:
         first = self.backward_began == 0
         if first:
             self.backward_began = time.perf_counter_ns()
-            self.watch.between()
+            self._between()
             self.pauses.rest("forward")
         self._learn(self._spend())
         if self.pauses.reached("backward", self.calls["backward"]):
@@ -134,7 +136,7 @@ class Padding:
         self.pauses.rest("backward")
         ahead = -self.account.behind
         if self.reference is not None and ahead > SHORTEST_NS:
-            self.account.pay(0, self._work(ahead), self.last_asked)
+            self.account.pay(0, self._work(ahead))
         self.took += time.perf_counter_ns() - self.backward_began
         self.backward_began = 0
         self.open = False
@@ -183,6 +185,13 @@ class Padding:
                 self.progress.measured(self.rank, cost, cpu)
                 self.reference = agreed(self.folder, self.lab, self.progress, self.workers)
 
+    def _between(self) -> None:
+        """Enters what was computed since the last module: a loss does, a whole evaluation not."""
+        assert self.watch is not None
+        self.watch.between()
+        most = round(CARRIED * max(self.last_asked, self.account.asked))
+        self.account.spend(min(self.watch.lap().own, most))
+
     def _spend(self) -> int:
         """Enters what was computed since the lap before; its CPU time."""
         assert self.watch is not None
@@ -211,8 +220,7 @@ class Padding:
         target = self._target(phase, call, cost)
         if target:
             owed = self.account.owed(target, expected)
-            most = round(CARRIED * max(self.last_asked, self.account.asked))
-            self.account.pay(target, self._work(owed), most)
+            self.account.pay(target, self._work(owed))
         if self.pauses.between_ops(phase):
             self.watch.lap()
         self.calls[phase] += 1

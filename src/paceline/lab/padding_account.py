@@ -12,7 +12,6 @@ class Account:
         self.behind = 0
         self.asked = 0
         self.overrun = 0  # before later modules made up for it
-        self.dropped = 0
         self.own = 0
         self.worked = 0
 
@@ -27,15 +26,12 @@ class Account:
         self.overrun += max(0, -owed)
         return max(0, owed)
 
-    def pay(self, target: int, worked: int, most: int) -> None:
-        """The something was worked off; of what is still missing at most `most` is carried."""
+    def pay(self, target: int, worked: int) -> None:
+        """The something was worked off."""
         self.asked += target
         self.worked += worked
         self.behind += worked - target
-        if self.behind > most:
-            self.dropped += self.behind - most
-            self.behind = most
 
     def late(self) -> int:
         """By how much the step took longer than was asked."""
-        return self.dropped + max(0, self.behind)
+        return max(0, self.behind)
