@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from paceline.model import PacelineError, dumped
-from paceline.read import cluster, goal, history, job
+from paceline.read import cluster, faults, goal, history, job
 
 HERE = Path(__file__).parent
-READERS = {"cluster": cluster, "job": job, "goal": goal, "history": history}
+READERS = {"cluster": cluster, "faults": faults, "job": job, "goal": goal, "history": history}
 READ = sorted(
     path
     for noun in READERS

@@ -14,6 +14,19 @@ from paceline.model.errors import (
     quoted,
     shown,
 )
+from paceline.model.fault import (
+    FAULTS,
+    Cut,
+    Fault,
+    Freeze,
+    Hang,
+    Heal,
+    Limit,
+    Lose,
+    Rejoin,
+    Slow,
+)
+from paceline.model.faults import FaultPhase, Faults
 from paceline.model.file import digest, dumped, load, replacing, save
 from paceline.model.graph import Bucket, Graph, Op, Work
 from paceline.model.job import Goal, Job, Target
@@ -57,6 +70,7 @@ from paceline.model.report import (
     WhatIf,
 )
 from paceline.model.rule import Rule
+from paceline.model.rules_faults import machine_of
 from paceline.model.rules_graph import cyclic_ops
 from paceline.model.signal import (
     Action,
@@ -106,6 +120,7 @@ from paceline.model.verify import RULES, verify
 __all__ = [
     "DECILES",
     "F64",
+    "FAULTS",
     "I16",
     "I32",
     "I64",
@@ -131,16 +146,23 @@ __all__ = [
     "Columns",
     "Comparison",
     "CurvePoint",
+    "Cut",
     "Decode",
     "Edit",
     "Estimate",
     "Event",
     "Facts",
+    "Fault",
+    "FaultPhase",
+    "Faults",
     "Finding",
+    "Freeze",
     "Goal",
     "GoalError",
     "Graph",
     "Group",
+    "Hang",
+    "Heal",
     "History",
     "InputError",
     "Job",
@@ -148,7 +170,9 @@ __all__ = [
     "Kind",
     "Late",
     "Lease",
+    "Limit",
     "Link",
+    "Lose",
     "Lost",
     "Machine",
     "MachineKind",
@@ -171,6 +195,7 @@ __all__ = [
     "Reassign",
     "RecordedWindow",
     "Recording",
+    "Rejoin",
     "Report",
     "Route",
     "Rule",
@@ -179,6 +204,7 @@ __all__ = [
     "Scheme",
     "Send",
     "Signal",
+    "Slow",
     "Source",
     "Spread",
     "Spreads",
@@ -200,6 +226,7 @@ __all__ = [
     "digest",
     "dumped",
     "load",
+    "machine_of",
     "no_norms",
     "operation",
     "parse_bytes",

@@ -1,10 +1,11 @@
-"""Files to nouns: traces of any framework, cluster, job and goal files, availability histories.
+"""Files to nouns: traces of any framework, and what people write about clusters, jobs and faults.
 
 `trace` reads one worker's file, `traces` a whole run. Nothing that comes out depends on the tool
 that wrote the file: the words of a framework are translated here and nowhere else.
 """
 
 from paceline.read.cluster_file import cluster
+from paceline.read.faults_file import faults
 from paceline.read.formats import FORMATS
 from paceline.read.goal_file import goal
 from paceline.read.history_file import history
@@ -18,6 +19,7 @@ __all__ = [
     "FORMATS",
     "Caps",
     "cluster",
+    "faults",
     "goal",
     "history",
     "job",

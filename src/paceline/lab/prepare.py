@@ -1,0 +1,47 @@
+"""Before a run of the lab: its folder, from which workers learn what they are to be like."""
+
+import os
+from pathlib import Path
+
+from paceline.lab.lab_file import LabFile, save_lab
+from paceline.lab.progress import Progress
+from paceline.model import Cluster, Faults, InputError
+
+LAB = "PACELINE_LAB"
+MACHINE = "PACELINE_MACHINE"
+
+
+def prepare(
+    folder: Path,
+    cluster: Cluster,
+    faults: Faults,
+    *,
+    compute_ms: float | None = None,
+    spread: float = 0.02,
+    drift: float = 0.01,
+    seed: int = 0,
+) -> dict[str, str]:
+    """The environment in which workers behave like the machines of the cluster.
+
+    It goes with the hook `paceline.lab.hook`; PACELINE_MACHINE tells a worker where it runs, else
+    ranks fill the machines in their order. The folder is made; it holds one run.
+    """
+    faults.verify(cluster)
+    if compute_ms is not None and not 0 < compute_ms < 1e9:
+        raise InputError(f"compute of {compute_ms} ms.", expected="It is more than 0.")
+    for name, share in (("spread", spread), ("drift", drift)):
+        if not 0 <= share <= 0.5:
+            raise InputError(f"{name} of {share}.", expected="It is a share from 0 to 0.5.")
+    lab = LabFile(
+        cluster=cluster, compute_ms=compute_ms, spread=spread, drift=drift,
+        seed=seed, cores=len(os.sched_getaffinity(0)), faults=faults,
+    )  # fmt: skip
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        Progress.create(folder)
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror}).", where=folder, cure="Choose another folder."
+        ) from error
+    save_lab(lab, folder)
+    return {LAB: str(folder.resolve())}
