@@ -14,6 +14,7 @@ from paceline.model.errors import (
     quoted,
     shown,
 )
+from paceline.model.fidelity import Fidelity, LinkFidelity, MachineFidelity
 from paceline.model.file import digest, dumped, load, replacing, save
 from paceline.model.graph import Bucket, Graph, Op, Work
 from paceline.model.job import Goal, Job, Target
@@ -135,6 +136,7 @@ __all__ = [
     "Estimate",
     "Event",
     "Facts",
+    "Fidelity",
     "Finding",
     "Goal",
     "GoalError",
@@ -148,8 +150,10 @@ __all__ = [
     "Late",
     "Lease",
     "Link",
+    "LinkFidelity",
     "Lost",
     "Machine",
+    "MachineFidelity",
     "MachineKind",
     "Matching",
     "MeasuredLink",

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from paceline.model import Check, Cluster, Comparison, Profile, Report, Trace, WhatIf
+from paceline.model import Check, Cluster, Comparison, Fidelity, Profile, Report, Trace, WhatIf
 from paceline.write.checks_page import checks_page
 from paceline.write.comparison_page import comparison_page, comparison_view
+from paceline.write.fidelity_page import fidelity_page
 from paceline.write.formats import PAGE_FORMATS
 from paceline.write.inspection import inspected
 from paceline.write.inspection_page import inspection_page
@@ -52,6 +53,11 @@ def whatif(
 def checks(checks: Sequence[Check], *, format: str = "text", look: Look = PLAIN) -> str:
     """What works on a machine, for a person or a program."""
     return rendered(checks_page(checks), format, look)
+
+
+def fidelity(found: Fidelity, *, format: str = "text", look: Look = PLAIN) -> str:
+    """How closely a lab does what was asked, for a person or a program."""
+    return rendered(fidelity_page(found), format, look)
 
 
 def rendered(page: Page, format: str, look: Look = PLAIN) -> str:
