@@ -25,6 +25,8 @@ BUFFER = 2**25
 LARGEST = 10 + 14 + 2**16  # a header for segments, one for the wire, a packet
 BATCH = 64
 MOST_HELD = 2**26  # bytes of one way; more are lost, as in a switch
+PATH_NS = 25_000  # what a frame needs besides, through sockets and interfaces
+LATEST_NS = 100_000
 STAMP = struct.Struct("@qq")
 
 
@@ -87,6 +89,7 @@ class Delays:
 
     def __init__(self) -> None:
         self.ways: dict[int, tuple[Way, Way]] = {}
+        self.late_ns = 50_000.0  # by how much this process usually wakes too late
 
     def order(self, link: int, delay_ns: int) -> None:
         """Adds a link, or changes its delay from the next frame on."""
@@ -100,14 +103,18 @@ class Delays:
         """Waits for a frame, a frame's time or an order; true if an order has come."""
         ways = [way for both in self.ways.values() for way in both]
         due = [way.waiting[0][0] for way in ways if way.waiting]
-        rest = max(0, min(due) - time.monotonic_ns()) / 1e9 if due else None
+        early = PATH_NS + int(self.late_ns)
+        asked = min(due) - early if due else 0
+        rest = max(0, asked - time.monotonic_ns()) / 1e9 if due else None
         ready, _, _ = select.select([orders, *(way.heard for way in ways)], [], [], rest)
         for way in ways:
             if way.heard in ready:
                 way.take()
-        until = time.monotonic_ns()
+        now = time.monotonic_ns()
+        if rest and not ready:
+            self.late_ns += 0.05 * (min(now - asked, LATEST_NS) - self.late_ns)
         for way in ways:
-            way.give(until)
+            way.give(now + early)
         return orders in ready
 
 
