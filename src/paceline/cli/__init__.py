@@ -13,7 +13,9 @@ from paceline.cli.ending import guarded
 from paceline.cli.nearest import nearest
 from paceline.cli.settings import settings
 
-COMMANDS = ("demo", "record", "inspect", "diagnose", "compare", "whatif", "explain", "doctor")
+COMMANDS = (
+    "demo", "record", "inspect", "diagnose", "compare", "whatif", "lab", "explain", "doctor",
+)  # fmt: skip
 
 
 class Commands(click.Group):

@@ -27,6 +27,7 @@ from paceline.model.fault import (
     Slow,
 )
 from paceline.model.faults import FaultPhase, Faults
+from paceline.model.fidelity import Fidelity, LinkFidelity, MachineFidelity
 from paceline.model.file import digest, dumped, load, replacing, save
 from paceline.model.graph import Bucket, Graph, Op, Work
 from paceline.model.job import Goal, Job, Target
@@ -155,6 +156,7 @@ __all__ = [
     "Fault",
     "FaultPhase",
     "Faults",
+    "Fidelity",
     "Finding",
     "Freeze",
     "Goal",
@@ -172,9 +174,11 @@ __all__ = [
     "Lease",
     "Limit",
     "Link",
+    "LinkFidelity",
     "Lose",
     "Lost",
     "Machine",
+    "MachineFidelity",
     "MachineKind",
     "Matching",
     "MeasuredLink",

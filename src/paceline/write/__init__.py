@@ -3,12 +3,21 @@
 `traces` writes any traces in the native format, so that whatever paceline reads can be converted;
 `inspection` shows what was found in traces, `report` what slows a job,
 `comparison` what changed between two; `report_file` is a report as
-a page of its own. `whatif` shows what edits would give.
+a page of its own. `whatif` shows what edits would give, `fidelity` how close a lab is to its
+cluster.
 """
 
 from paceline.write.native import traces
 from paceline.write.page import Look
-from paceline.write.pages import checks, comparison, inspection, recording, report, whatif
+from paceline.write.pages import (
+    checks,
+    comparison,
+    fidelity,
+    inspection,
+    recording,
+    report,
+    whatif,
+)
 from paceline.write.perfetto import perfetto
 from paceline.write.report_html import report_file
 
@@ -16,6 +25,7 @@ __all__ = [
     "Look",
     "checks",
     "comparison",
+    "fidelity",
     "inspection",
     "perfetto",
     "recording",

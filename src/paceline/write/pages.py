@@ -2,9 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 
-from paceline.model import Check, Cluster, Comparison, Profile, Recording, Report, Trace, WhatIf
+from paceline.model import (
+    Check,
+    Cluster,
+    Comparison,
+    Fidelity,
+    Profile,
+    Recording,
+    Report,
+    Trace,
+    WhatIf,
+)
 from paceline.write.checks_page import checks_page
 from paceline.write.comparison_page import comparison_page, comparison_view
+from paceline.write.fidelity_page import fidelity_page
 from paceline.write.formats import PAGE_FORMATS
 from paceline.write.inspection import inspected
 from paceline.write.inspection_page import inspection_page
@@ -58,6 +69,11 @@ def checks(checks: Sequence[Check], *, format: str = "text", look: Look = PLAIN)
 def recording(recording: Recording, *, format: str = "text", look: Look = PLAIN) -> str:
     """What a recording has left, for a person or a program."""
     return rendered(recording_page(recording), format, look)
+
+
+def fidelity(found: Fidelity, *, format: str = "text", look: Look = PLAIN) -> str:
+    """How closely a lab does what was asked, for a person or a program."""
+    return rendered(fidelity_page(found), format, look)
 
 
 def rendered(page: Page, format: str, look: Look = PLAIN) -> str:
