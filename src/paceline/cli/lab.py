@@ -1,8 +1,8 @@
 """`paceline lab`: a cluster file as real processes on this machine, and how closely it is met."""
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,8 +10,10 @@ from paceline.cli.options import shown_as
 from paceline.cli.printed import printed
 from paceline.cli.words import checked
 
+if TYPE_CHECKING:
+    from paceline.loop.lab_run import Pace
+
 MODES = ("auto", "root", "user", "loopback")
-HOOK = "paceline.lab.hook"
 
 moded = click.option(
     "--mode",
@@ -54,6 +56,27 @@ def command() -> None:
     type=click.IntRange(1, 65535),
     help="Where workers meet.  [default: 29500; on loopback a free one]",
 )
+@click.option(
+    "--faults",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A schedule of what goes wrong, to whom, at which step.",
+)
+@click.option(
+    "--compute",
+    metavar="TIME",
+    help="One step's forward and backward on a machine of speed 1; or off, to compute as fast as"
+    " this machine can.  [default: from the first steps, if the cluster gives speeds]",
+)
+@click.option("--spread", default="2%", show_default=True, help="How much compute varies.")
+@click.option("--drift", default="1%", show_default=True, help="How much a worker drifts.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of both.")
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Keep there what was padded and which faults struck.",
+)
 @click.pass_context
 def run(
     context: click.Context,
@@ -65,31 +88,46 @@ def run(
     grace: str,
     show: str,
     port: int | None,
+    faults: Path | None,
+    keep: Path | None,
+    **how: Any,
 ) -> None:
     """Run a command on every machine of a cluster.
 
     Like `paceline lab run cluster.yaml -- torchrun train.py`: torchrun learns from its environment
     how many machines there are and which one it is on, so it needs no flags.
     """
-    from paceline import lab, model, read
+    from paceline import model, read
     from paceline.cli.ending import say
-    from paceline.loop.inject import environment
+    from paceline.loop.lab_run import lab_run
 
     timeout_s = checked("--timeout", lambda: model.parse_duration_s(timeout))
     grace_s = checked("--grace", lambda: model.parse_duration_s(grace))
-    declared = read.cluster(cluster)
-    env = dict(os.environ)
-    if find_spec(HOOK) is not None:
-        env = environment(env, HOOK)
-    ended = lab.run(
-        declared, words, env=env, mode=mode, port=port, timeout_s=timeout_s, grace_s=grace_s,
-        show=show,
+    pace = _pace(**how)
+    schedule = None if faults is None else read.faults(faults)
+    ended = lab_run(
+        read.cluster(cluster), words, env=dict(os.environ), faults=schedule, pace=pace,
+        folder=keep, mode=mode, port=port, timeout_s=timeout_s, grace_s=grace_s, show=show,
     )  # fmt: skip
     if ended.code:
         last = "".join(f"\n    {model.shown(line)}" for line in ended.lines)
         said = f" It last said:{last}" if last else ""
         say(f"machine {model.shown(ended.machine)} failed first, with code {ended.code}.{said}")
         context.exit(ended.code)
+
+
+def _pace(*, compute: str | None, spread: str, drift: str, seed: int) -> "Pace":
+    from paceline.loop.lab_run import Pace
+    from paceline.model import parse_duration_ns
+
+    shares = {
+        "spread": checked("--spread", lambda: _share(spread)),
+        "drift": checked("--drift", lambda: _share(drift)),
+    }
+    if compute is None or compute == "off":
+        return Pace(padded=None if compute is None else False, seed=seed, **shares)
+    ms = checked("--compute", lambda: parse_duration_ns(compute)) / 1e6
+    return Pace(padded=True, compute_ms=ms, seed=seed, **shares)
 
 
 @command.command("check")

@@ -2,7 +2,8 @@
 
 The lab reads the same Cluster that the planner plans on, and tells nobody else what it does.
 `up(cluster)` is the lab while it stands, `run(cluster, command)` one command on all its machines,
-`check(cluster)` what its links and cores measure; `Wires` is what may be changed meanwhile. They
+`check(cluster)` what its links and cores measure; `Wires` is what may be changed meanwhile.
+`prepare` lays down what workers are to be like, a `Driver` plays the faults of a schedule. They
 load when first used: a worker that imports the lab's hook pays for none of them.
 """
 
@@ -11,16 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from paceline.lab.agents import Ended, run
+    from paceline.lab.drive import Driver
     from paceline.lab.measure import check
+    from paceline.lab.prepare import prepare
     from paceline.lab.session import up
     from paceline.lab.wires import Wires
 
-__all__ = ["Ended", "Wires", "check", "run", "up"]
+__all__ = ["Driver", "Ended", "Wires", "check", "prepare", "run", "up"]
 
 _HOME = {
+    "Driver": "drive",
     "Ended": "agents",
     "Wires": "wires",
     "check": "measure",
+    "prepare": "prepare",
     "run": "agents",
     "up": "session",
 }

@@ -35,6 +35,7 @@ class LabFile(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     cores: int
     faults: Faults
+    padded: bool = True  # else workers are as fast as they are, and only faults slow them
 
     @property
     def machines(self) -> tuple[LabMachine, ...]:

@@ -178,7 +178,7 @@ class Padding:
 
     def _measure(self) -> None:
         """After enough steps, what all workers agree on."""
-        if self.reference is None:
+        if self.reference is None and self.lab.padded:
             enough = 1 if self.lab.compute_ms is not None else 1 + MEASURED
             if len(self.cpu_ns) >= enough:
                 cost, cpu = sum(self.costs.values()), min(self.cpu_ns[-MEASURED:])

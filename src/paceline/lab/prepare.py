@@ -20,8 +20,12 @@ def prepare(
     spread: float = 0.02,
     drift: float = 0.01,
     seed: int = 0,
+    padded: bool = True,
 ) -> dict[str, str]:
     """The environment in which workers behave like the machines of the cluster.
+
+    Without `compute_ms`, what compute takes follows from the first steps; not `padded`, all workers
+    compute as fast as they can, and only faults slow them.
 
     It goes with the hook `paceline.lab.hook`; PACELINE_MACHINE tells a worker where it runs, else
     ranks fill the machines in their order. The folder is made; it holds one run.
@@ -34,7 +38,7 @@ def prepare(
             raise InputError(f"{name} of {share}.", expected="It is a share from 0 to 0.5.")
     lab = LabFile(
         cluster=cluster, compute_ms=compute_ms, spread=spread, drift=drift,
-        seed=seed, cores=len(os.sched_getaffinity(0)), faults=faults,
+        seed=seed, cores=len(os.sched_getaffinity(0)), faults=faults, padded=padded,
     )  # fmt: skip
     try:
         folder.mkdir(parents=True, exist_ok=True)
