@@ -69,7 +69,11 @@ class Layout:
 
     def device(self, place: int) -> str:
         """The interface that holds the address of a place: that of its first link."""
-        return next(wire.device for wire in self.wires if place in {wire.a, wire.b})
+        return self.at(place)[0].device
+
+    def at(self, place: int) -> tuple[Wire, ...]:
+        """The wires that end at a place."""
+        return tuple(wire for wire in self.wires if place in {wire.a, wire.b})
 
     def hosts(self) -> str:
         """What /etc/hosts says on every machine, so that machines find each other by name."""

@@ -51,9 +51,7 @@ class Links:
         self._netem = any(wire.link.latency_ns for wire in self.laid.wires) and self._probe()
         self._join(self.laid.wires)
         for place in range(len(self.laid.names)):
-            mine = tuple(wire for wire in self.laid.wires if place in {wire.a, wire.b})
-            lines = ["link set lo up", *shaping.raised(self.laid, place, mine)]
-            self._ip(place, lines)
+            self._ip(place, shaping.raised(self.laid, place))
         for wire in self.laid.wires:
             self._delay(wire)
             self._filter(wire)
@@ -156,8 +154,8 @@ class Links:
             self._ip(wire.a, [f"link del {wire.device}"])
             self._shaped -= {(wire.a, wire.number), (wire.b, wire.number)}
             self._join((wire,))
-            for place in (wire.a, wire.b):
-                self._ip(place, shaping.raised(self.laid, place, (wire,)))
+            for place in (wire.a, wire.b):  # with the interface went every way that named its address
+                self._ip(place, shaping.raised(self.laid, place))
             self._filter(wire)
             self._shape((wire,))
         self._delay(wire)

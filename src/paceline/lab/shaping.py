@@ -84,22 +84,20 @@ def path(space: int) -> str:
     return f"/proc/self/fd/{space}"
 
 
-def raised(laid: Layout, place: int, wires: tuple[Wire, ...]) -> list[str]:
-    """Lines for `ip -batch` that bring up these wires of a place, with its address and ways."""
-    lines: list[str] = []
+def raised(laid: Layout, place: int) -> list[str]:
+    """Lines for `ip -batch` that bring up a place, with its address and ways, or mend them."""
+    lines = ["link set lo up"]
     mine = laid.address(place)
-    for wire in wires:
+    for wire in laid.at(place):
         lines.append(f"link set {wire.device} up")
         if wire.device == laid.device(place):
-            lines.append(f"address add {mine}/32 dev {wire.device}")
+            lines.append(f"address replace {mine}/32 dev {wire.device}")
         if wire.link.loss:  # one lost packet must not stand for many
             lines.append(f"link set {wire.device} gso_max_segs 1")
-    numbers = {wire.number: wire for wire in wires}
     for target, number in enumerate(laid.ways[place]):
-        if number is None or number not in numbers:
-            continue
-        wire = numbers[number]
-        other = laid.address(wire.b if wire.a == place else wire.a)
-        way = f"via {other} dev {wire.device} onlink src {mine}"
-        lines.append(f"route replace {laid.address(target)}/32 {way}")
+        if number is not None:
+            wire = laid.wires[number]
+            other = laid.address(wire.b if wire.a == place else wire.a)
+            way = f"via {other} dev {wire.device} onlink src {mine}"
+            lines.append(f"route replace {laid.address(target)}/32 {way}")
     return lines

@@ -1,13 +1,15 @@
 """What is installed, what works on this machine, and what nobody has tried on it.
 
-Asks package metadata and the PATH; nothing heavy is imported and nothing is changed.
+Asks package metadata and the PATH, and tries what the lab needs in namespaces that end at once;
+nothing heavy is imported and nothing is changed.
 """
 
+import contextlib
 import os
 import shutil
+import subprocess
 import sys
 from importlib import metadata
-from pathlib import Path
 
 from paceline.model import Check, show_bytes
 
@@ -23,7 +25,8 @@ TOOLS = (
     ("ip", "iproute2", "the lab's network namespaces and links"),
     ("tc", "iproute2", "the lab's link rates"),
     ("nft", "nftables", "the lab's losses and partitions"),
-    ("sysctl", "procps", "the lab's kernel settings: forwarding, socket buffers"),
+    ("nsenter", "util-linux", "the lab's way into its namespaces"),
+    ("sysctl", "procps", "the lab's delays without root, which want a large net.core.rmem_max"),
 )
 
 
@@ -36,6 +39,7 @@ def checks() -> tuple[Check, ...]:
         *(_package(name, extra, use) for name, extra, use in EXTRAS),
         *(_tool(name, package, use) for name, package, use in TOOLS),
         _rights(),
+        _delays(),
         _gpu(),
     )
 
@@ -73,17 +77,48 @@ def _tool(name: str, package: str, use: str) -> Check:
 
 
 def _rights() -> Check:
-    """Network namespaces are made by root only."""
-    if not Path("/proc/self/ns/net").exists():
-        cure = "The lab needs Linux with network namespaces."
-        return Check(what="namespaces", works=False, found="not in this kernel", cure=cure)
-    root = os.geteuid() == 0
+    """Network namespaces are made by root, or by anybody in a user namespace."""
+    for option, whose in (("--net", "as root"), ("--map-root-user", "in a user namespace")):
+        if _tried("unshare", option, "--net", "true"):
+            found = f"of networks, {whose}"
+            if whose != "as root":
+                found += "; without quotas of processor time"
+            return Check(what="namespaces", works=True, found=found)
     return Check(
         what="namespaces",
-        works=True if root else None,
-        found="of networks; this user may make them" if root else "of networks, for root",
-        cure="" if root else "Run the lab as root; nothing else needs that.",
+        works=False,
+        found="of networks: refused",
+        cure="Without them the lab runs on loopback and emulates no links. Run it as root, or let"
+        " your administrator allow user namespaces.",
     )
+
+
+def _delays() -> Check:
+    """Netem, tried on an interface that goes with its namespace."""
+    words = ("tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms")
+    if _tried("unshare", "--net", *words) or _tried("unshare", "--map-root-user", "--net", *words):
+        return Check(what="netem", works=True, found="in this kernel; for the lab's latencies")
+    cure = "None is needed: the lab then delays frames in a process, from 0.1 ms on."
+    return Check(what="netem", works=None, found="not in this kernel, or no rights", cure=cure)
+
+
+def _tried(*words: str) -> bool:
+    """True if the command, which changes nothing that lasts, works."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin:/sbin:/usr/bin:/bin"])
+    program = shutil.which(words[0], path=path)
+    if program is None:
+        return False
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(  # noqa: S603  words of this file
+            [program, *words[1:]],
+            env={**os.environ, "PATH": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=5,
+            check=False,
+        )
+        return done.returncode == 0
+    return False
 
 
 def _gpu() -> Check:

@@ -43,13 +43,29 @@ def test_what_is_missing_says_how_to_get_it_and_what_for(monkeypatch: pytest.Mon
     assert found["numpy"].works is False
 
 
-@pytest.mark.parametrize(("user", "works"), [(0, True), (1000, None)])
-def test_namespaces_need_root(
-    user: int, works: bool | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("allowed", "works", "says"),
+    [
+        (("--net", "--map-root-user"), True, "as root"),
+        (("--map-root-user",), True, "in a user namespace"),
+        ((), False, "refused"),
+    ],
+)
+def test_namespaces_need_root_or_a_user_namespace(
+    allowed: tuple[str, ...], works: bool, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor.os, "geteuid", lambda: user)
+    monkeypatch.setattr(doctor, "_tried", lambda *words: words[1] in allowed)
     (row,) = (row for row in doctor.checks() if row.what == "namespaces")
     assert row.works is works
+    assert says in row.found
+    assert bool(row.cure) is not works
+
+
+def test_what_is_tried_ends_and_tells() -> None:
+    assert doctor._tried("true")
+    assert not doctor._tried("false")
+    assert not doctor._tried("no-such-command")
+    assert not doctor._tried("cat", "/no/such/file")
 
 
 def test_a_driver_is_seen_and_still_untested(monkeypatch: pytest.MonkeyPatch) -> None:
