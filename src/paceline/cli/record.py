@@ -1,5 +1,6 @@
 """`paceline record`: a prefix before the command that starts a training job."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -65,5 +66,6 @@ def command(
     )
     recording.prepare(output, force=force)
     found = recording.record(command, settings, aside=format != "text")
-    printed(write.recording(found, format=format, look=look()))
+    if format != "text" or os.environ.get("PET_NODE_RANK", "0") == "0":  # once for all machines
+        printed(write.recording(found, format=format, look=look()))
     context.exit(found.exit_code or 0)

@@ -154,7 +154,10 @@ class Links:
             self._ip(wire.a, [f"link del {wire.device}"])
             self._shaped -= {(wire.a, wire.number), (wire.b, wire.number)}
             self._join((wire,))
-            for place in (wire.a, wire.b):  # with the interface went every way that named its address
+            for place in (
+                wire.a,
+                wire.b,
+            ):  # with the interface went every way that named its address
                 self._ip(place, shaping.raised(self.laid, place))
             self._filter(wire)
             self._shape((wire,))
