@@ -34,11 +34,13 @@ def whatif(profile: Profile, edits: Sequence[Edit], cluster: Cluster | None = No
         raise ModelError(
             "the profile holds no measured step.", cure="Record a few steps of steady training."
         )
-    if any(edit.name in _WHOLE for edit in edits):
-        profile = rewrite.whole(profile)
-    base, _ = _played(profile, (), cluster)
-    alone = [_played(profile, (edit,), cluster) for edit in edits]
-    together, notes = _played(profile, tuple(edits), cluster) if len(edits) != 1 else alone[0]
+    if any(edit.name in _WHOLE or edit.get("link") is not None for edit in edits):
+        job = rewrite.serial(rewrite.whole(profile))
+    else:
+        job = rewrite.Serial(profile, ())
+    base, _ = _played(job, (), cluster)
+    alone = [_played(job, (edit,), cluster) for edit in edits]
+    together, notes = _played(job, tuple(edits), cluster) if len(edits) != 1 else alone[0]
     return WhatIfs(
         base_ns=base.step_ns,
         each=tuple(one for one, _ in alone),
@@ -48,12 +50,12 @@ def whatif(profile: Profile, edits: Sequence[Edit], cluster: Cluster | None = No
 
 
 def _played(
-    profile: Profile, edits: tuple[Edit, ...], cluster: Cluster | None
+    job: rewrite.Serial, edits: tuple[Edit, ...], cluster: Cluster | None
 ) -> tuple[WhatIf, tuple[str, ...]]:
-    lengths: list[float] = []
+    profile, lengths = job.profile, list[float]()
     notes: list[str] = []
     for step in chosen(profile, STEPS):
-        times = simulate.times(profile, step=step)
+        times = job.times(simulate.times(profile, step=step), profile.measured[step])
         new = rewrite.edited(profile.graph, times, edits, profile=profile, cluster=cluster)
         line = simulate.timeline(new.graph, new.times, new.cluster, machines=new.machines)
         lengths.append(line.step_ns)

@@ -97,9 +97,9 @@ def _ends(graph: Graph, again: I64) -> tuple[I64, I64]:
     own = again[(graph.kind[again] == Kind.HOST) | ~host[again]]
     device = graph.worker[own].astype(np.int64) * len(graph.lanes) + graph.lane[own]
     order = np.argsort(device, kind="stable")
-    new = np.flatnonzero(np.append(True, np.diff(device[order]) != 0))
+    new = np.flatnonzero(np.diff(device[order], prepend=-1) != 0)
     begins = own[order][new]
-    ends = own[order][np.append(new[1:], len(order)) - 1]
+    ends = own[order][np.append(new[1:], len(order))[: len(new)] - 1]
     pairs = [
         (first, last)
         for first, worker in zip(begins.tolist(), graph.worker[begins].tolist(), strict=True)
