@@ -5,7 +5,7 @@ The rooms are verbs and load when first used, so that `import paceline` costs mi
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -23,11 +23,16 @@ ROOMS = (
 )
 
 
-def __getattr__(name: str) -> ModuleType:
+FUNCTIONS = {"ddp": "paceline.run.ddp"}  # what a training script calls, and where it lives
+
+
+def __getattr__(name: str) -> Any:
     if name in ROOMS:
         return import_module(f"{__name__}.{name}")
+    if name in FUNCTIONS:
+        return getattr(import_module(FUNCTIONS[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*ROOMS, "__version__"]
+    return [*ROOMS, *FUNCTIONS, "__version__"]
