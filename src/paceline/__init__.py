@@ -23,7 +23,10 @@ ROOMS = (
 )
 
 
-DOORS = {"record": "paceline.run.record"}  # functions for a script, each in its module
+DOORS = {  # functions for a script, each in its module
+    "ddp": "paceline.run.ddp",
+    "record": "paceline.run.record",
+}
 
 
 def __getattr__(name: str) -> Any:

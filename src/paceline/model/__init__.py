@@ -88,6 +88,7 @@ from paceline.model.signal import (
     Stop,
     Tick,
 )
+from paceline.model.streams import reading_on
 from paceline.model.timeline import Timeline
 from paceline.model.times import Times
 from paceline.model.trace import (
@@ -238,6 +239,7 @@ __all__ = [
     "parse_duration_ns",
     "parse_duration_s",
     "quoted",
+    "reading_on",
     "replacing",
     "save",
     "show_bit_per_s",

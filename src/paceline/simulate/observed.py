@@ -3,7 +3,8 @@
 An op's own work begins when it has started, its predecessor on the lane has ended and so has all
 that it waits for. Of a collective the transfer is what lies between its last arrival and its first
 end; what a member leaves later than the first is lead of what follows there. A message is under way
-when both its sides are there, except for a send that was over before its receiver came. Playing
+when both its sides are there, except for a send that was over before its receiver came, or whose
+receiver was reading the chunk before. Playing
 what comes out gives the recorded step again, as far as the record obeys the graph and nothing hung
 on a send that waited.
 """
@@ -13,7 +14,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from paceline.model import F64, I32, I64, UNKNOWN, Graph, Kind, ModelError, Timeline, Times
+from paceline.model import (
+    F64,
+    I32,
+    I64,
+    UNKNOWN,
+    Graph,
+    Kind,
+    ModelError,
+    Timeline,
+    Times,
+    reading_on,
+)
 from paceline.simulate.lanes import lanes, nobody
 
 
@@ -24,6 +36,7 @@ class Structure(NamedTuple):
     before: I32  # lane predecessor of each op
     send: I32  # of each receive, -1 for all else
     meets: I64  # members of collectives
+    reads_on: npt.NDArray[np.bool_]  # receives for which their sender does not wait
 
 
 class Observed(NamedTuple):
@@ -43,7 +56,7 @@ def structure(graph: Graph) -> Structure:
     receives = np.flatnonzero((graph.kind == Kind.RECV) & (graph.match >= 0))
     send[receives] = own.sender[graph.match[receives]]
     meets = np.flatnonzero((graph.kind == Kind.COLLECTIVE) & (graph.match >= 0))
-    return Structure(graph, before, send, meets)
+    return Structure(graph, before, send, meets, reading_on(graph))
 
 
 def observed(known: Structure, line: Timeline) -> Observed:
@@ -112,5 +125,6 @@ def _met(known: Structure, there: npt.NDArray[np.bool_], begun: I64, end: I64) -
     begin[receives] = np.maximum(begun[receives], sent)
     sends = known.send[receives]
     waited = there[sends] & there[receives] & (begun[receives] < end[sends])
+    waited &= ~known.reads_on[receives]
     begin[sends[waited]] = np.maximum(begun[sends], begun[receives])[waited]
     return begin

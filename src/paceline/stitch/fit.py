@@ -14,7 +14,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from paceline.model import I64, UNKNOWN, Graph, Kind, Times
+from paceline.model import I64, UNKNOWN, Graph, Kind, Times, reading_on
 from paceline.stitch.nest import Mask
 
 
@@ -30,6 +30,7 @@ class Recorded:
         self.waiting = np.flatnonzero(np.diff(graph.after_from) > 0)
         self.members = np.flatnonzero((graph.match >= 0) & (graph.kind == Kind.COLLECTIVE))
         self.receives, self.sends = messages(graph)
+        self.awaited_sends = ~reading_on(graph)[self.receives]
 
     def times(self, start_ns: I64, end_ns: I64) -> Times:
         """The times of one step; -1 for an op that the step does not hold."""
@@ -53,7 +54,7 @@ class Recorded:
         receive, send = self.receives, self.sends
         out[receive] = np.maximum(begun[receive], begun[send])
         # a send that ended before its receiver came did not wait for it
-        came = known[receive] & (begun[receive] < end[send])
+        came = known[receive] & (begun[receive] < end[send]) & self.awaited_sends
         out[send[came]] = np.maximum(begun[send], begun[receive])[came]
         return out
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paceline.model import UNKNOWN, ModelError, Note, Trace, verify
+from paceline.model import UNKNOWN, Kind, ModelError, Note, Trace, verify
 from paceline.stitch.concat import together, told
 from paceline.stitch.dependencies import depending
+from paceline.stitch.hops import carried
 from paceline.stitch.keys import is_keys, keyed
 from paceline.stitch.plausible import plausible
 
@@ -85,8 +86,8 @@ def _joined(
     for part in spans:
         offsets[part.worker, _tool(part)] = before
         before += len(part)
-    others = {lane for part in spans if not _is_hops(part) for lane in part.lanes}
-    trace = together([_own_lanes(part, others) if _is_hops(part) else part for part in spans])
+    lead = [part for part in spans if not _is_hops(part)]
+    trace = together([*lead, *(carried(part, lead) for part in spans if _is_hops(part))])
     for key in keys:
         trace, note = keyed(trace, key)
         notes.extend([*key.notes, *([note] if note else [])])
@@ -98,13 +99,9 @@ def _joined(
 
 
 def _is_hops(trace: Trace) -> bool:
-    """True for the hops of a transport: chunks that went from worker to worker."""
-    return bool(len(trace) and ((trace.chunk >= 0) | (trace.round >= 0)).all())
-
-
-def _own_lanes(hops: Trace, others: set[str]) -> Trace:
-    lanes = tuple(f"{lane} hops" if lane in others else lane for lane in hops.lanes)
-    return dataclasses.replace(hops, lanes=lanes)
+    """True for the hops of a transport, with what its worker did to issue them and to wait."""
+    hop = (trace.chunk >= 0) | (trace.round >= 0)
+    return bool(hop.any() and (hop | (trace.kind == Kind.HOST)).all())
 
 
 def _tool(trace: Trace) -> str:

@@ -1,5 +1,7 @@
 """Own work, leads and spreads."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from made_traces import recorded
@@ -72,6 +74,20 @@ def test_a_receive_is_under_way_once_its_message_was_sent() -> None:
     assert times(job, (5, 9), (10, 75)) == [(4, 5), (65, 10)]
     assert times(job, None, (10, 75))[1] == (65, 10)
     assert times(job, (60, 70), (10, 30))[1] == (0, 10)  # clocks that disagree
+
+
+def test_a_send_does_not_wait_for_a_receiver_that_reads_on() -> None:
+    """The second chunk was on its way while the first was still being read."""
+    job = Small(2)
+    for chunk in ("one", "two"):
+        job.add(0, "to 1", "send", 0, match=chunk)
+        job.add(1, "from 0", "recv", 0, match=chunk)
+    sends_and_receives = np.array([0, 12, 10, 24]), np.array([10, 24, 30, 36])
+    own = Recorded(job.graph).times(*sends_and_receives).duration_ns
+    assert own.tolist() == [10, 12, 6, 12]  # two messages: the sender waited for the receiver
+    hops = dataclasses.replace(job.graph, bucket=np.zeros(4, dtype=np.int32))
+    own = Recorded(hops).times(*sends_and_receives).duration_ns
+    assert own.tolist() == [10, 12, 20, 12]
 
 
 def test_an_op_that_a_step_lacks_is_stepped_over() -> None:

@@ -1,9 +1,11 @@
 """All traces in, one a worker out."""
 
+import dataclasses
+
 import pytest
 from made_traces import MS, US, Made
 
-from paceline.model import UNKNOWN, Kind, ModelError, Trace
+from paceline.model import UNKNOWN, Kind, ModelError, Source, Trace, TraceBuilder
 from paceline.stitch import join
 
 
@@ -134,3 +136,41 @@ def test_a_worker_without_events_is_missing() -> None:
 def test_nothing_to_join_is_an_error(traces: list[Trace]) -> None:
     with pytest.raises(ModelError, match="Record a few training steps"):
         join.workers(traces)
+
+
+def transport(worker: int = 0) -> Trace:
+    """Issue, a hop each way, and wait, without steps, as a transport stamps them."""
+    build = TraceBuilder()
+    build.add("issue", Kind.HOST, "thread 7", 1_200, 50, bucket=0)
+    build.add("reduce", Kind.SEND, "to 1", 1_300, 100, bucket=0, chunk=0, round=0, peer=1)
+    build.add("reduce", Kind.RECV, "from 1", 1_300, 100, bucket=0, chunk=0, round=0, peer=1)
+    build.add("wait", Kind.HOST, "thread 7", 1_350, 80, bucket=0)
+    return build.trace(worker, clock="unix", sources=(Source(path="hops.jsonl", tool="transport"),))
+
+
+def profiled() -> Trace:
+    """Two steps on a thread that the profiler gives a longer name."""
+    build = TraceBuilder()
+    for step, at in ((4, 1_000), (5, 2_000)):
+        build.add("forward", Kind.COMPUTE, "thread 7 (python3)", at, 100, step=step)
+        build.add("backward", Kind.COMPUTE, "thread 7 (python3)", at + 150, 300, step=step)
+    return build.trace(0, clock="unix", sources=(Source(path="t.json", tool="kineto"),))
+
+
+def test_issue_and_wait_of_a_transport_go_onto_the_lane_of_their_thread() -> None:
+    (trace,) = join.workers([transport(), profiled()]).traces
+    assert trace.lanes == ("thread 7 (python3)", "to 1", "from 1")
+    lanes = {event.name: event.lane for event in trace}
+    assert lanes["issue"] == lanes["wait"] == lanes["forward"]
+
+
+def test_hops_take_the_step_that_was_under_way() -> None:
+    (trace,) = join.workers([transport(), profiled()]).traces
+    assert {event.step for event in trace if event.name in ("issue", "reduce", "wait")} == {4}
+
+
+def test_hops_outside_of_the_recorded_steps_have_none() -> None:
+    late = transport()
+    late = dataclasses.replace(late, start_ns=late.start_ns + 10_000)
+    (trace,) = join.workers([late, profiled()]).traces
+    assert {event.step for event in trace if event.name == "reduce"} == {None}
