@@ -47,7 +47,7 @@ class Watch:
         # by a power of two, dividing and multiplying come to the same
         self.divides = bool(module.gradient_as_bucket_view) and self.size & (self.size - 1) != 0
         self.storages: dict[int, int] = {}
-        self.views: set[int] | None = None
+        self.views: set[int] = set()
         self.map: dict[int, tuple[int, list[tuple[str, int]]]] = {}
         self._names: dict[int, str] = {}
 
@@ -71,15 +71,13 @@ class Watch:
         ]
 
     def look_at_views(self) -> None:
-        """Before backward: which gradients lie in a bucket already, and so are divided there."""
-        if not self.divides:
-            return
-        module, there = self.module(), set(self.storages.values())
-        self.views = {
-            id(p)
-            for p in (() if module is None else module.module.parameters())
-            if p.grad is not None and p.grad.untyped_storage().data_ptr() in there
-        }
+        """Before backward: which gradients still lie in a bucket, where the last one has left
+        them. Those that were dropped since are made anew outside.
+        """
+        module = self.module()
+        if self.divides and module is not None:
+            kept = (p for p in module.module.parameters() if p.grad is not None)
+            self.views.intersection_update([id(p) for p in kept])
 
     def reduced(self, bucket: Any) -> Any:
         """The future of the averaged bucket, as the module itself or the inner hook makes it."""
@@ -97,7 +95,7 @@ class Watch:
         """
         if flat.layout is not _strided():
             flat.div_(self.size)
-        elif not self.views:
+        elif not self.divides:
             flat.mul_(1.0 / self.size)
         else:
             for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
@@ -105,6 +103,7 @@ class Watch:
                     gradient.div_(self.size)
                 else:
                     gradient.mul_(1.0 / self.size)
+                    self.views.add(id(parameter))
 
 
 def hook(watch: Watch, bucket: Any) -> Any:
