@@ -108,12 +108,8 @@ def report(padded: Times, bare: Times) -> str:
                 f"{found.us:.0f} | {found.upper_us:.0f} | {found.n} | {asked} | {met} |"
             )
     opened, written = once_ms(padded)
-    lines += [
-        "",
-        f"A window of {MEASURED} steps takes {opened:.0f} ms to open and {written:.0f} ms",
-    ]
-    lines += ["to be written, once (medians)."]
-    return "\n".join(lines)
+    once = f"A window takes {opened:.0f} ms to open and {written:.0f} ms to be written (medians)."
+    return "\n".join([*lines, "", once])
 
 
 def main() -> None:

@@ -23,16 +23,16 @@ ROOMS = (
 )
 
 
-DOORS = {"record": "paceline.run.record"}  # functions for a script, each in its module
+FUNCTIONS = {"record": "paceline.run.record"}  # what a training script calls, and where it lives
 
 
 def __getattr__(name: str) -> Any:
     if name in ROOMS:
         return import_module(f"{__name__}.{name}")
-    if name in DOORS:
-        return getattr(import_module(DOORS[name]), name)
+    if name in FUNCTIONS:
+        return getattr(import_module(FUNCTIONS[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*ROOMS, *DOORS, "__version__"]
+    return [*ROOMS, *FUNCTIONS, "__version__"]

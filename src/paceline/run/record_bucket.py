@@ -9,13 +9,15 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from paceline.run.lazy_torch import torch
 from paceline.run.record_facts import group
 from paceline.run.record_stamp import Stamp
 
 Hook = Callable[[Any, Any], Any]
+
+_WHOLE = 4  # bytes of a number whose squares can be summed up as they are
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +48,7 @@ class Watch:
         self.complete: Callable[[Issued, Any], object] = _nobody_asked
         # by a power of two, dividing and multiplying come to the same
         self.divides = bool(module.gradient_as_bucket_view) and self.size & (self.size - 1) != 0
-        self.storages: dict[int, int] = {}
+        self.places: dict[int, tuple[int, int]] = {}
         self.views: set[int] = set()
         self.map: dict[int, tuple[int, list[tuple[str, int]]]] = {}
         self._names: dict[int, str] = {}
@@ -55,10 +57,12 @@ class Watch:
         """The size of a bucket in bytes; its tensors are noted when they are new."""
         index, flat = int(bucket.index()), bucket.buffer()
         size = int(flat.numel() * flat.element_size())
-        where = int(flat.untyped_storage().data_ptr()) if flat.layout is _strided() else 0
-        if self.storages.get(index) != where or index not in self.map:
-            self.storages[index] = where
+        where = 0 if flat.is_sparse else int(flat.data_ptr())
+        if self.places.get(index) != (where, size):
+            self.places[index] = (where, size)
             self.map[index] = (size, self._tensors(bucket))
+            if bucket.is_last():  # DDP lays its buckets out anew after the first step
+                self.map = {at: own for at, own in self.map.items() if at <= index}
         return size
 
     def _tensors(self, bucket: Any) -> list[tuple[str, int]]:
@@ -86,14 +90,13 @@ class Watch:
             return hook(state, bucket)
         flat = bucket.buffer()
         self._divide(bucket, flat)
-        all_reduce = torch("distributed").all_reduce
-        return all_reduce(flat, group=self.process_group, async_op=True).get_future()
+        return self.process_group.allreduce([flat]).get_future()
 
     def _divide(self, bucket: Any, flat: Any) -> None:
         """As the module divides: gradients are multiplied by 1 / size when they are copied into
         the bucket, and divided by size where they lie in it or are sparse.
         """
-        if flat.layout is not _strided():
+        if flat.is_sparse:
             flat.div_(self.size)
         elif not self.divides:
             flat.mul_(1.0 / self.size)
@@ -118,7 +121,7 @@ hook.__annotations__ = {}  # torch refuses hooks that are annotated with anythin
 
 def _completed(watch: Watch, issued: Issued | None, future: Any) -> Any:
     value = future.value()
-    tensor = value if _is_tensor(value) else value[0]
+    tensor: Any = cast(Any, value)[0] if isinstance(value, (list, tuple)) else value
     if issued is not None:
         watch.complete(issued, tensor)
     return tensor
@@ -126,20 +129,13 @@ def _completed(watch: Watch, issued: Issued | None, future: Any) -> Any:
 
 def squared(flat: Any) -> Any:
     """The squared norm of a flat tensor, itself a tensor: nothing waits for the device."""
-    if flat.layout is not _strided():
+    if flat.is_sparse:
         return None
-    half = flat.dtype in (torch().float16, torch().bfloat16)
-    norm = torch().linalg.vector_norm(flat, dtype=torch().float32 if half else None)
+    library = torch()
+    half = flat.itemsize < _WHOLE
+    norm = library.linalg.vector_norm(flat, dtype=library.float32 if half else None)
     return norm * norm
 
 
 def _nobody_asked(*_: object) -> None:
     """What follows of a bucket while nobody records."""
-
-
-def _strided() -> Any:
-    return torch().strided
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, torch().Tensor)
