@@ -90,13 +90,18 @@ def test_losses_and_norms_are_those_of_a_direct_computation(ran: Ran) -> None:
     for rank, found in enumerate(ran.found):
         own = (noise.worker == rank) & (noise.step < 16)
         told = np.stack([noise.loss[own], noise.local[own], noise.average[own]], axis=1)
-        np.testing.assert_allclose(told, found["norms"], rtol=1e-5)
+        assert np.isfinite(told[:, 0]).all()
+        taken = np.isfinite(told).all(axis=1)  # norms as often as there is time
+        assert taken.sum() >= 4
+        np.testing.assert_allclose(told[taken], np.array(found["norms"])[taken], rtol=1e-5)
     first = noise.step < 16
-    local = noise.local[first].reshape(WORKERS, -1).mean(axis=0)
+    local = noise.local[first].reshape(WORKERS, -1)
     average = noise.average[first].reshape(WORKERS, -1)
-    assert (average == average[0]).all()  # all workers hold the same averaged gradient
-    assert (average[0] <= local).all()  # Jensen: the mean's square is below the mean of squares
-    assert np.isfinite(noise.local).all()
+    taken = np.isfinite(local).all(axis=0)
+    assert taken.any()
+    # all workers hold the same averaged gradient, whose square is below the mean of squares
+    assert (average[:, taken] == average[0, taken]).all()
+    assert (average[0, taken] <= local[:, taken].mean(axis=0)).all()
 
 
 def test_the_window_is_read_with_keys_and_clocks(ran: Ran) -> None:

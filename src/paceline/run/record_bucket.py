@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from paceline.run.lazy_torch import torch
 from paceline.run.record_facts import group
 from paceline.run.record_stamp import Stamp
 
 Hook = Callable[[Any, Any], Any]
-
-_WHOLE = 4  # bytes of a number whose squares can be summed up as they are
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +45,7 @@ class Watch:
         self.complete: Callable[[Issued, Any], object] = _nobody_asked
         # by a power of two, dividing and multiplying come to the same
         self.divides = bool(module.gradient_as_bucket_view) and self.size & (self.size - 1) != 0
+        self.scaled = False  # the bucket at hand, together with its norm
         self.places: dict[int, tuple[int, int]] = {}
         self.views: set[int] = set()
         self.map: dict[int, tuple[int, list[tuple[str, int]]]] = {}
@@ -89,8 +87,15 @@ class Watch:
             state, hook = self.inner
             return hook(state, bucket)
         flat = bucket.buffer()
-        self._divide(bucket, flat)
+        if not self.scaled:
+            self._divide(bucket, flat)
+        self.scaled = False
         return self.process_group.allreduce([flat]).get_future()
+
+    def factor(self, flat: Any) -> float | None:
+        """What a bucket is to be multiplied by as a whole, if that is how it is averaged."""
+        whole = self.inner is None and not self.divides and not flat.is_sparse
+        return 1.0 / self.size if whole else None
 
     def _divide(self, bucket: Any, flat: Any) -> None:
         """As the module divides: gradients are multiplied by 1 / size when they are copied into
@@ -125,16 +130,6 @@ def _completed(watch: Watch, issued: Issued | None, future: Any) -> Any:
     if issued is not None:
         watch.complete(issued, tensor)
     return tensor
-
-
-def squared(flat: Any) -> Any:
-    """The squared norm of a flat tensor, itself a tensor: nothing waits for the device."""
-    if flat.is_sparse:
-        return None
-    library = torch()
-    half = flat.itemsize < _WHOLE
-    norm = library.linalg.vector_norm(flat, dtype=library.float32 if half else None)
-    return norm * norm
 
 
 def _nobody_asked(*_: object) -> None:
