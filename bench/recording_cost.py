@@ -1,9 +1,9 @@
 """What recording costs a job: outside the profiled window, inside it, and once for each window.
 
 Steps that are not recorded, recorded, and profiled come in interleaved blocks of one launch of four
-workers. A cost is the mean over rounds of (median step of a block recorded / not recorded - 1); it is within a
-limit if the upper end of its one-sided 95 % interval is (a one-sided equivalence test). Steps are
-padded by sleep, as a slower device would compute; without padding the cost is given in µs.
+workers. A cost is the mean over rounds of the ratio of two blocks' median steps, less 1; it is
+within a limit if the upper end of its one-sided 95 % interval is (a one-sided equivalence test).
+Steps are padded by sleep, as a slower device would compute, and not.
 
     python bench/recording_cost.py [--json] [--rounds N]
 """
