@@ -9,9 +9,8 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
-from paceline.run.lazy_torch import torch
 from paceline.run.record_facts import group
 from paceline.run.record_stamp import Stamp
 
@@ -46,8 +45,9 @@ class Watch:
         self.complete: Callable[[Issued, Any], object] = _nobody_asked
         # by a power of two, dividing and multiplying come to the same
         self.divides = bool(module.gradient_as_bucket_view) and self.size & (self.size - 1) != 0
-        self.storages: dict[int, int] = {}
-        self.views: set[int] | None = None
+        self.scaled = False  # the bucket at hand, together with its norm
+        self.places: dict[int, tuple[int, int]] = {}
+        self.views: set[int] = set()
         self.map: dict[int, tuple[int, list[tuple[str, int]]]] = {}
         self._names: dict[int, str] = {}
 
@@ -55,10 +55,12 @@ class Watch:
         """The size of a bucket in bytes; its tensors are noted when they are new."""
         index, flat = int(bucket.index()), bucket.buffer()
         size = int(flat.numel() * flat.element_size())
-        where = int(flat.untyped_storage().data_ptr()) if flat.layout is _strided() else 0
-        if self.storages.get(index) != where or index not in self.map:
-            self.storages[index] = where
+        where = 0 if flat.is_sparse else int(flat.data_ptr())
+        if self.places.get(index) != (where, size):
+            self.places[index] = (where, size)
             self.map[index] = (size, self._tensors(bucket))
+            if bucket.is_last():  # DDP lays its buckets out anew after the first step
+                self.map = {at: own for at, own in self.map.items() if at <= index}
         return size
 
     def _tensors(self, bucket: Any) -> list[tuple[str, int]]:
@@ -71,15 +73,13 @@ class Watch:
         ]
 
     def look_at_views(self) -> None:
-        """Before backward: which gradients lie in a bucket already, and so are divided there."""
-        if not self.divides:
-            return
-        module, there = self.module(), set(self.storages.values())
-        self.views = {
-            id(p)
-            for p in (() if module is None else module.module.parameters())
-            if p.grad is not None and p.grad.untyped_storage().data_ptr() in there
-        }
+        """Before backward: which gradients still lie in a bucket, where the last one has left
+        them. Those that were dropped since are made anew outside.
+        """
+        module = self.module()
+        if self.divides and module is not None:
+            kept = (p for p in module.module.parameters() if p.grad is not None)
+            self.views.intersection_update([id(p) for p in kept])
 
     def reduced(self, bucket: Any) -> Any:
         """The future of the averaged bucket, as the module itself or the inner hook makes it."""
@@ -87,17 +87,23 @@ class Watch:
             state, hook = self.inner
             return hook(state, bucket)
         flat = bucket.buffer()
-        self._divide(bucket, flat)
-        all_reduce = torch("distributed").all_reduce
-        return all_reduce(flat, group=self.process_group, async_op=True).get_future()
+        if not self.scaled:
+            self._divide(bucket, flat)
+        self.scaled = False
+        return self.process_group.allreduce([flat]).get_future()
+
+    def factor(self, flat: Any) -> float | None:
+        """What a bucket is to be multiplied by as a whole, if that is how it is averaged."""
+        whole = self.inner is None and not self.divides and not flat.is_sparse
+        return 1.0 / self.size if whole else None
 
     def _divide(self, bucket: Any, flat: Any) -> None:
         """As the module divides: gradients are multiplied by 1 / size when they are copied into
         the bucket, and divided by size where they lie in it or are sparse.
         """
-        if flat.layout is not _strided():
+        if flat.is_sparse:
             flat.div_(self.size)
-        elif not self.views:
+        elif not self.divides:
             flat.mul_(1.0 / self.size)
         else:
             for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
@@ -105,6 +111,7 @@ class Watch:
                     gradient.div_(self.size)
                 else:
                     gradient.mul_(1.0 / self.size)
+                    self.views.add(id(parameter))
 
 
 def hook(watch: Watch, bucket: Any) -> Any:
@@ -119,28 +126,11 @@ hook.__annotations__ = {}  # torch refuses hooks that are annotated with anythin
 
 def _completed(watch: Watch, issued: Issued | None, future: Any) -> Any:
     value = future.value()
-    tensor = value if _is_tensor(value) else value[0]
+    tensor: Any = cast(Any, value)[0] if isinstance(value, (list, tuple)) else value
     if issued is not None:
         watch.complete(issued, tensor)
     return tensor
 
 
-def squared(flat: Any) -> Any:
-    """The squared norm of a flat tensor, itself a tensor: nothing waits for the device."""
-    if flat.layout is not _strided():
-        return None
-    half = flat.dtype in (torch().float16, torch().bfloat16)
-    norm = torch().linalg.vector_norm(flat, dtype=torch().float32 if half else None)
-    return norm * norm
-
-
 def _nobody_asked(*_: object) -> None:
     """What follows of a bucket while nobody records."""
-
-
-def _strided() -> Any:
-    return torch().strided
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, torch().Tensor)

@@ -7,6 +7,7 @@ written beside and renamed, so that a timeline is there whole or not at all.
 import gzip
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import msgspec
 from paceline.run.lazy_torch import torch
 from paceline.run.record_file import whole_file
 
-TIMELINE, FLIGHT = "timeline.json.gz", "flight.json"
+TIMELINE, FLIGHT, HOPS = "timeline.json.gz", "flight.json", "hops.jsonl"
 _FAST = 1  # of gzip's levels: a timeline shrinks to a tenth at any of them
 _TAIL = 16
 
@@ -35,11 +36,15 @@ class Window:
         self.profile.prepare_trace()
         self.began_ns = 0
         self.mark: Any = None
+        self.hops: Any = None
 
     def start(self) -> None:
         """Records from here on."""
         self.began_ns = time.time_ns()
         self.profile.start_trace()
+        self.hops = sys.modules.get("paceline.run.stamps")  # if the job uses our transport
+        if self.hops is not None:
+            self.hops.begin(self.folder / HOPS)
 
     def step(self, number: int | None) -> None:
         """Another step begins, in the words of torch.profiler; None: the last one is over."""
@@ -55,6 +60,8 @@ class Window:
         if not self.began_ns:  # prepared only: torch wants a start before the end
             self.start()
         self.step(None)
+        if self.hops is not None:
+            self.hops.end()
         self.profile.stop_trace()
 
     def write(self) -> None:
@@ -69,7 +76,8 @@ class Window:
                 shutil.copyfileobj(source, packed, 1 << 20)
             part.replace(self.folder / TIMELINE)
         finally:
-            raw.unlink(missing_ok=True)
+            for left in (raw, raw.with_name(f"{raw.name}.tmp")):  # Kineto's own name meanwhile
+                left.unlink(missing_ok=True)
             part.unlink(missing_ok=True)
         calls = flight(self.began_ns)
         if calls is not None:

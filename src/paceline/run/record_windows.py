@@ -74,9 +74,10 @@ class Windows:
 
     def give_way(self) -> None:
         """The script uses torch's profiler itself: ours writes what it has and keeps away."""
+        lost = bool(self.ahead)
         self.close()
-        if self.ahead:
-            self.ahead = []
+        self.ahead = []
+        if lost:
             text = "The script uses torch's profiler itself; no timeline was recorded after that."
             worker = self.recorder.rank
             note = {"code": OWN, "text": text, "worker": worker, "count": 1}

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from paceline.run.lazy_torch import torch
-from paceline.run.record_bucket import Issued, Watch, squared
+from paceline.run.record_bucket import Issued, Watch
 from paceline.run.record_cover import Cover
 from paceline.run.record_facts import facts, group, on_cuda, peak_bytes
 from paceline.run.record_files import Files
 from paceline.run.record_meet import Meeting
+from paceline.run.record_norms import Norms
 from paceline.run.record_settings import Settings, Window
 from paceline.run.record_stamp import CudaStamps, HostStamps, Stamps
 from paceline.run.record_steps import Backward, Step, lines
@@ -65,6 +66,7 @@ class Recorder:
         self.pending: deque[Step] = deque()
         self.cover: Cover | None = None
         self.stamps: Stamps = HostStamps()
+        self.norms = Norms(settings.norms)
         self.step: Step | None = None
         self.depth = 0  # of optimizers that step inside one another
         self.updates = 0  # since the last backward
@@ -159,8 +161,13 @@ class Recorder:
             return None
         sequence = self.sequences[watch.group]
         self.sequences[watch.group] += 1
-        local = squared(bucket.buffer()) if self.settings.norms else None
-        issued = Issued(watch, int(bucket.index()), size, sequence, self.stamps.now(), local=local)
+        issued = Issued(watch, int(bucket.index()), size, sequence, None)
+        if self.norms.due:
+            flat = bucket.buffer()
+            factor = watch.factor(flat)
+            issued.local = self.norms.squared(flat, factor)
+            watch.scaled = factor is not None
+        issued.begun = self.stamps.now()
         self.step.backwards[-1].buckets.append(issued)
         return issued
 
@@ -168,8 +175,8 @@ class Recorder:
     def completed(self, issued: Issued, reduced: Any) -> None:
         """A bucket is complete; comes from the thread that reduced it."""
         issued.done = self.stamps.now()
-        if self.settings.norms:
-            issued.average = squared(reduced)
+        if issued.local is not None:
+            issued.average = self.norms.squared(reduced)
 
     @safely
     def update_begins(self) -> None:
@@ -226,6 +233,7 @@ class Recorder:
     def next_step(self, number: int) -> None:
         """Another step begins; windows open and close in between."""
         self.windows.before(number)
+        self.norms.decide()
         self.step = Step(number, self.stamps.now())
 
     def open_window(self, window: Window) -> None:

@@ -2,10 +2,22 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 from made_traces import MS, US, Made
 
-from paceline.model import UNKNOWN, Kind, ModelError, Source, Trace, TraceBuilder
+from paceline.model import (
+    UNKNOWN,
+    Group,
+    Kind,
+    ModelError,
+    Norms,
+    Note,
+    Ping,
+    Source,
+    Trace,
+    TraceBuilder,
+)
 from paceline.stitch import join
 
 
@@ -174,3 +186,27 @@ def test_hops_outside_of_the_recorded_steps_have_none() -> None:
     late = dataclasses.replace(late, start_ns=late.start_ns + 10_000)
     (trace,) = join.workers([late, profiled()]).traces
     assert {event.step for event in trace if event.name == "reduce"} == {None}
+
+
+@pytest.mark.parametrize(("clock", "pings"), [("unix", 1), ("boot", 0)])
+def test_what_a_part_without_events_says_outweighs_the_timeline(clock: str, pings: int) -> None:
+    ping = Ping(peer=1, sent_ns=1, peer_ns=2, received_ns=3)
+    norms = Norms(step=np.array([4]), loss=np.ones(1), local=np.ones(1), average=np.ones(1))
+    silent = dataclasses.replace(
+        Made(0).trace(tool="recorder", clock=clock, machine="m1", peak_bytes=9),
+        pings=(ping,), norms=norms, groups=(Group(name="0", members=(0, 1)),),
+    )  # fmt: skip
+    joined = join.workers([timeline(0, machine="host", device="cpu"), silent])
+    (trace,) = joined.traces
+    assert (len(trace), len(trace.pings)) == (3, pings)
+    assert (trace.facts.machine, trace.facts.device, trace.facts.peak_bytes) == ("m1", "cpu", 9)
+    assert trace.norms.step.tolist() == [4]
+    assert joined.missing == (1,)
+    assert joined.notes == ()
+
+
+def test_notes_of_a_recorder_stay() -> None:
+    keys = Made()
+    keys.add("reduce", MS - US, None, kind=Kind.COLLECTIVE, group="dp", sequence=41)
+    noted = dataclasses.replace(keys.trace(tool="recorder"), notes=(Note(code="x", text="y"),))
+    assert [note.code for note in join.workers([noted, timeline()]).notes] == ["x"]

@@ -88,3 +88,21 @@ def test_table_keeps_short_ones() -> None:
 )
 def test_ranges(numbers: tuple[int, ...], text: str) -> None:
     assert ranges(numbers).endswith(text)
+
+
+def test_a_recording_says_who_is_missing_and_what_comes_next() -> None:
+    from paceline import write
+    from paceline.model import RecordedWindow, Recording
+
+    window = RecordedWindow(first=5, last=9, folder="my run/window-0", workers=1)
+    other = RecordedWindow(first=15, last=19, folder="my run/window-1", workers=2)
+    found = Recording(
+        folder="my run", workers=(0, 2), size=40, steps=12, windows=(window, other),
+        size_bytes=1_500_000, exit_code=9,
+    )  # fmt: skip
+    text = write.recording(found)
+    assert "2 of 40; missing: 1, 3, 4" in text
+    assert "and 22 more" in text
+    assert "steps 5 to 8, in window-0; recorded by 1 of 2 workers only" in text
+    assert "ended with code 9" in text
+    assert "paceline diagnose 'my run'" in text
