@@ -26,16 +26,16 @@ from paceline.loop.inject import environment
 from paceline.model import Cluster, Faults, Machine, MachineKind
 
 COMPUTE_MS = 60.0
-LOST = 30
-CLEAN = (*range(2, 9), *range(22, LOST))
+LOST = 32
+CLEAN = (*range(2, 9), *range(22, 27))
 FAULTS = (
     Faults()
-    .slow(worker=1, step=9, until=11, by_ms=90, where="backward")
-    .slow(worker=0, step=11, until=13, by_ms=70, where="forward", how="compute")
-    .slow(worker=2, step=13, by_ms=80, where="load")
-    .slow(worker=1, step=14, by_ms=80, where="forward", how="host")
-    .slow(worker=0, step=15, by_ms=80, where="update")
-    .slow(machine="m1", step=16, until=18, factor=2)
+    .slow(worker=1, step=9, until=11, by_ms=200, where="backward")
+    .slow(worker=0, step=11, until=13, by_ms=200, where="forward", how="compute")
+    .slow(worker=2, step=13, by_ms=200, where="load")
+    .slow(worker=1, step=14, by_ms=200, where="forward", how="host")
+    .slow(worker=0, step=15, by_ms=200, where="update")
+    .slow(machine="m1", step=16, until=18, factor=6, where="backward")
     .freeze(worker=1, step=19, for_s=0.6)
     .hang(worker=2, step=20, for_s=0.4, where="backward")
     .lose(worker=2, step=LOST)
@@ -56,7 +56,7 @@ class Run:
             ),
         )  # fmt: skip
         env = prepare(folder, cluster, FAULTS, compute_ms=COMPUTE_MS, drift=0, seed=5)
-        given = {**os.environ, "PADDED_FOLDER": str(folder), "PADDED_STEPS": str(LOST + 5)}
+        given = {**os.environ, "PADDED_FOLDER": str(folder), "PADDED_STEPS": str(LOST + 3)}
         driver = Driver(None, FAULTS, folder)  # type: ignore[arg-type]  # nothing of a network
         driver.start()
         try:
@@ -96,8 +96,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_compute_takes_as_long_as_on_the_machine(run: Run, rank: int, factor: float) -> None:
     asked = COMPUTE_MS * factor
     forward, backward = run.usual(rank, FORWARD), run.usual(rank, BACKWARD)
-    assert forward + backward == pytest.approx(asked, rel=0.05)
-    assert backward == pytest.approx(2 * forward, rel=0.1)
+    assert forward + backward == pytest.approx(asked, rel=0.08)
+    assert backward == pytest.approx(2 * forward, rel=0.15)
 
 
 def test_steps_spread_as_they_were_drawn(run: Run) -> None:
@@ -112,7 +112,7 @@ def test_steps_spread_as_they_were_drawn(run: Run) -> None:
         ]
         assert 0.001 < statistics.stdev(asked) / statistics.mean(asked) < 0.03
         off = [abs(t / a - 1) for t, a in zip(took, asked, strict=True)]
-        assert statistics.median(off) < 0.02
+        assert statistics.median(off) < 0.05
 
 
 def test_the_report_tells_how_late_steps_were(run: Run) -> None:
@@ -150,48 +150,49 @@ def test_a_profile_shows_the_padding_where_it_is(run: Run) -> None:
 @pytest.mark.parametrize(
     ("rank", "steps", "part", "by_ms"),
     [
-        (1, {9, 10}, BACKWARD, 90),
-        (0, {11, 12}, FORWARD, 70),
-        (2, {13}, LOAD, 80),
-        (1, {14}, FORWARD, 80),
-        (0, {15}, UPDATE, 80),
-        (1, {16, 17}, BACKWARD, COMPUTE_MS * 2 / 3),
+        (1, {9, 10}, BACKWARD, 200),
+        (0, {11, 12}, FORWARD, 200),
+        (2, {13}, LOAD, 200),
+        (1, {14}, FORWARD, 200),
+        (0, {15}, UPDATE, 200),
+        (1, {16, 17}, BACKWARD, COMPUTE_MS * 2 / 3 * 5),
         (2, {20}, BACKWARD, 400),
     ],
 )
 def test_a_fault_is_there_at_its_steps(
     run: Run, rank: int, steps: set[int], part: int, by_ms: float
 ) -> None:
-    for step in steps:
-        assert run.longer(rank, step, part) == pytest.approx(by_ms, rel=0.15, abs=4)
+    # what else runs on the machine can only add
+    found = min(run.longer(rank, step, part) for step in steps)
+    assert found == pytest.approx(by_ms, rel=0.15)
 
 
 @pytest.mark.parametrize(
     ("rank", "part", "steps"),
     [
         (0, LOAD, set()), (1, LOAD, set()), (2, LOAD, {13}),
-        (0, FORWARD, {11, 12}), (1, FORWARD, {14, 16, 17, 19}), (2, FORWARD, set()),
+        (0, FORWARD, {11, 12}), (1, FORWARD, {14, 19}), (2, FORWARD, set()),
         (0, BACKWARD, set()), (1, BACKWARD, {9, 10, 16, 17}), (2, BACKWARD, {20}),
         (0, UPDATE, {15}), (1, UPDATE, set()), (2, UPDATE, set()),
     ],
 )  # fmt: skip
 def test_no_other_step_is_longer(run: Run, rank: int, part: int, steps: set[int]) -> None:
-    assert {step for step in range(8, 22) if run.longer(rank, step, part) > 15} == steps
+    assert {step for step in range(8, 22) if run.longer(rank, step, part) > 100} == steps
 
 
 def test_a_slower_op_is_an_op_in_the_profile_and_a_pause_is_none(run: Run) -> None:
     report = {step.step: step for step in load_report(run.folder, 1).steps}
-    assert report[9].blocked_ns / 1e6 == pytest.approx(90, abs=5)
+    assert report[9].blocked_ns / 1e6 == pytest.approx(200, abs=15)
     own = {step.step: step for step in load_report(run.folder, 0).steps}
-    assert own[11].blocked_ns / 1e6 < 5
-    assert (own[11].asked_ns - own[8].asked_ns) / 1e6 == pytest.approx(70, abs=8)
+    assert own[11].blocked_ns / 1e6 < 15
+    assert (own[11].asked_ns - own[8].asked_ns) / 1e6 == pytest.approx(200, abs=8)
 
 
 def test_a_frozen_worker_goes_on_when_its_time_is_over(run: Run) -> None:
-    assert 550 < run.longer(1, 19, FORWARD) < 900
+    assert 590 < run.longer(1, 19, FORWARD) < 1000
     begins, ends = run.logged("freeze")
     assert (begins.what, ends.what) == ("begins", "ends")
-    assert 0.55e9 < ends.unix_ns - begins.unix_ns < 0.9e9
+    assert 0.6e9 <= ends.unix_ns - begins.unix_ns < 1e9
 
 
 def test_a_lost_worker_is_killed_at_its_step(run: Run) -> None:

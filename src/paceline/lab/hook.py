@@ -80,9 +80,10 @@ class Hooks:
             _loads(getattr(dataloader, kind), self.padding)
 
     def _strange(self) -> bool:
+        """True in other threads. The compiler cannot look in here and breaks its graphs around."""
         if self.thread is None:
             self.thread = threading.get_ident()
-        return self.thread != threading.get_ident() or torch.compiler.is_compiling()
+        return self.thread != threading.get_ident()
 
     def enter(self, module: nn.Module, _inputs: Any) -> None:
         """A module is called."""

@@ -110,7 +110,8 @@ class Padding:
 
     def leave_top(self) -> None:
         """A module that no other called is done."""
-        self.took += time.perf_counter_ns() - self.top_began
+        if self.backward_began == 0:  # else it is computed again for a backward, which counts it
+            self.took += time.perf_counter_ns() - self.top_began
 
     def backward(self, call: int, cost: float) -> bool:
         """The gradient of what a call returned is there; True if it is the first of a backward."""

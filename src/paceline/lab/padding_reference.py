@@ -6,7 +6,7 @@ share the real cores. Who knows all first writes it down; the others, and those 
 """
 
 import contextlib
-import os
+import secrets
 import statistics
 import time
 from pathlib import Path
@@ -77,7 +77,7 @@ def rounded(ms: float) -> float:
 
 def _write(folder: Path, found: Reference) -> None:
     """Writes it unless somebody was faster; nobody sees half of it."""
-    part = folder / f".{NAME}.{os.getpid()}.part"
+    part = folder / f".{NAME}.{secrets.token_hex(4)}.part"
     part.write_bytes(msgspec.json.encode(found))
     with contextlib.suppress(FileExistsError):
         (folder / NAME).hardlink_to(part)

@@ -9,6 +9,7 @@ from paceline.model import Cluster, Faults, InputError
 
 LAB = "PACELINE_LAB"
 MACHINE = "PACELINE_MACHINE"
+_LEFT = ("reference.json", "faults.jsonl", "struck-*", "padding-*.json", ".*.part")
 
 
 def prepare(
@@ -28,7 +29,7 @@ def prepare(
     compute as fast as they can, and only faults slow them.
 
     It goes with the hook `paceline.lab.hook`; PACELINE_MACHINE tells a worker where it runs, else
-    ranks fill the machines in their order. The folder is made; it holds one run.
+    ranks fill the machines in their order. The folder is made; what a run before left is removed.
     """
     faults.verify(cluster)
     if compute_ms is not None and not 0 < compute_ms < 1e9:
@@ -42,6 +43,9 @@ def prepare(
     )  # fmt: skip
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for pattern in _LEFT:
+            for path in folder.glob(pattern):
+                path.unlink()
         Progress.create(folder)
     except OSError as error:
         raise InputError(

@@ -222,7 +222,7 @@ def test_a_worker_that_stopped_itself_is_woken_in_time(
     lab.table.freeze(1, 0)
     began = time.monotonic()
     assert becomes(sleeper, stopped=False)
-    assert 0.1 <= time.monotonic() - began < 1
+    assert 0.1 <= time.monotonic() - began < 5
     lab.table.freeze(1, -1)
     lab.driver.stop()
 

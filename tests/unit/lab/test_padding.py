@@ -285,6 +285,21 @@ def test_two_backwards_make_one_step(made) -> None:
     assert worker.worked == [10 * MS]
 
 
+def test_modules_that_are_computed_again_in_backward_take_no_time_twice(made) -> None:
+    worker = made()
+    worker.padding.enter(top=True)
+    worker.compute(5 * MS)
+    worker.padding.leave(100)
+    worker.padding.leave_top()
+    worker.padding.backward(0, 200)
+    worker.padding.enter(top=True)
+    worker.compute(5 * MS)
+    worker.padding.leave(100)
+    worker.padding.leave_top()
+    worker.padding.backward_ended()
+    assert worker.padding.took == 10 * MS
+
+
 def test_the_report_holds_medians_and_steps(made, tmp_path: Path) -> None:
     worker = made()
     worker.padding.report()

@@ -80,3 +80,11 @@ def test_a_folder_of_no_run_is_said(tmp_path: Path, text: str | None) -> None:
         (tmp_path / "lab.json").write_text(text)
     with pytest.raises(RunError, match=r"lab\.json"):
         load_lab(tmp_path)
+
+
+def test_what_a_run_before_left_is_removed(tmp_path: Path) -> None:
+    left = ["reference.json", "faults.jsonl", "struck-0-1", "padding-3.json", ".padding-3.part"]
+    for name in (*left, "notes.txt"):
+        (tmp_path / name).write_text("")
+    prepare(tmp_path, CLUSTER, Faults())
+    assert {p.name for p in tmp_path.iterdir()} == {"lab.json", "progress", "notes.txt"}
