@@ -107,6 +107,14 @@ class Links:
             there, back = (x + y for x, y in zip(now, self._passed[wire.number], strict=True))
         return (back, there) if turned else (there, back)
 
+    def close(self) -> None:
+        """Lets go of the process that delays frames."""
+        if self._delayer is not None:
+            for stream in (self._delayer.stdin, self._delayer.stdout):
+                assert stream is not None
+                with suppress(OSError):
+                    stream.close()
+
     def _counted(self, wire: Wire) -> tuple[int, int]:
         show = ("ip", "-json", "-stats", "link", "show", "dev", wire.device)
         sent = [json.loads(self.spaces.told(place, show))[0] for place in (wire.a, wire.b)]
@@ -154,7 +162,10 @@ class Links:
             self._ip(wire.a, [f"link del {wire.device}"])
             self._shaped -= {(wire.a, wire.number), (wire.b, wire.number)}
             self._join((wire,))
-            for place in (wire.a, wire.b):  # with the interface went every way that named its address
+            for place in (
+                wire.a,
+                wire.b,
+            ):  # with the interface went every way that named its address
                 self._ip(place, shaping.raised(self.laid, place))
             self._filter(wire)
             self._shape((wire,))

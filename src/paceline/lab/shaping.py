@@ -7,7 +7,7 @@ are large (9000 bytes), so that headers take less than 1 % of the rate.
 
 from dataclasses import dataclass
 
-from paceline.lab.layout import Layout, Wire
+from paceline.lab.layout import Layout
 
 MTU = 9000
 PACKET = MTU + 14
