@@ -75,3 +75,15 @@ def test_namespaces_that_are_refused_are_told_with_the_reason(
     monkeypatch.setattr(spaces, "started", lambda *_: refusing)
     assert main(["lab", "run", cluster, "--mode", "user", "--", "true"]) == 1
     assert "in a user namespace: not allowed here." in capsys.readouterr().err
+
+
+def test_settings_reach_a_command_of_a_command(
+    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "paceline.toml").write_text('[lab.run]\ntimeout = "soon"\n')
+    assert main(["lab", "run", cluster, "--", "true"]) == 2
+    assert "--timeout" in capsys.readouterr().err
+    (tmp_path / "paceline.toml").write_text("[lab.run]\nsoon = 1\n")
+    assert main(["lab", "run", cluster, "--", "true"]) == 3
+    assert "unknown key run.soon" in capsys.readouterr().err
