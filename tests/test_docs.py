@@ -223,3 +223,17 @@ def test_every_field_of_the_other_views_is_documented(name: str) -> None:
     }
     text = part(page("reference/json.md"), f"## `paceline {name} --json`")
     assert {field for field in fields(views[name]) if f"`{field}`" not in text} == set()
+
+
+def test_every_command_of_the_lab_and_its_flags_are_documented() -> None:
+    group = paceline.get_command(click.Context(paceline), "lab")
+    assert isinstance(group, click.Group)
+    section = part(page("reference/commands.md"), "## `paceline lab`")
+    for name, command in group.commands.items():
+        _, heading, text = section.partition(f"\n### `paceline lab {name} ")
+        assert heading, name
+        text = text.split("\n### ")[0]
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                for flag in parameter.opts:
+                    assert f"`{flag}" in text, f"{flag} of {name}"

@@ -51,6 +51,9 @@ def _checked(group: click.Group, ctx: click.Context, table: Table, path: Path) -
         if command is None or not isinstance(flags, dict):
             known = ", ".join(commands)
             raise _wrong(path, f"has an unknown table {name!r}", f"Tables are: {known}.")
+        if isinstance(command, click.Group):  # its commands have tables of their own: [lab.run]
+            _checked(command, ctx, cast(Table, flags), path)
+            continue
         options = sorted(
             parameter.name or ""
             for parameter in command.params

@@ -107,6 +107,14 @@ class Links:
             there, back = (x + y for x, y in zip(now, self._passed[wire.number], strict=True))
         return (back, there) if turned else (there, back)
 
+    def close(self) -> None:
+        """Lets go of the process that delays frames."""
+        if self._delayer is not None:
+            for stream in (self._delayer.stdin, self._delayer.stdout):
+                assert stream is not None
+                with suppress(OSError):
+                    stream.close()
+
     def _counted(self, wire: Wire) -> tuple[int, int]:
         show = ("ip", "-json", "-stats", "link", "show", "dev", wire.device)
         sent = [json.loads(self.spaces.told(place, show))[0] for place in (wire.a, wire.b)]

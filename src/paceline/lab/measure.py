@@ -80,7 +80,6 @@ def _probed(lab: Session, wire: Wire, seconds: float) -> dict[str, float]:
         return _answer(asking, where)
     finally:
         serving.terminate()
-        serving.wait(5)
 
 
 def _answer(process: Process, where: str) -> Any:
@@ -88,6 +87,7 @@ def _answer(process: Process, where: str) -> Any:
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], PATIENCE_S)
     line = process.stdout.readline() if ready else b""
+    process.stdout.close()
     if not line:
         process.terminate()
         raise RunError(

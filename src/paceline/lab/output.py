@@ -56,11 +56,12 @@ class Output:
             self.settle(machine)
 
     def _read(self, machine: str, stream: IO[bytes], out: TextIO) -> None:
-        while raw := stream.readline(LONGEST):
-            line = raw.decode(errors="replace").rstrip("\r\n")
-            self._last[machine].append(line)
-            if machine in self._shown and self.failure is None:
-                self._write(out, f"{machine:<{self._width}} | {line}\n")
+        with stream:
+            while raw := stream.readline(LONGEST):
+                line = raw.decode(errors="replace").rstrip("\r\n")
+                self._last[machine].append(line)
+                if machine in self._shown and self.failure is None:
+                    self._write(out, f"{machine:<{self._width}} | {line}\n")
 
     def _write(self, out: TextIO, text: str) -> None:
         with self._lock:

@@ -17,7 +17,7 @@ from paceline.lab.inside import processes, started
 from paceline.lab.inside.launch import KILL
 from paceline.lab.layout import Layout, host_name, layout
 from paceline.lab.links import Links
-from paceline.lab.spaces import Spaces
+from paceline.lab.spaces import PACKAGES, Spaces, tool
 from paceline.lab.wires import Process, Stream
 from paceline.model import Cluster, InputError, PacelineError, RunError
 
@@ -158,6 +158,8 @@ class Session:
             self._running.clear()
             for fd in self._life:
                 os.close(fd)
+            if self.links is not None:
+                self.links.close()
             if self.groups is not None:
                 self.groups.remove()
 
@@ -227,6 +229,8 @@ def _spaces(laid: Layout, mode: str) -> tuple[str, Spaces | None, list[str]]:
         raise InputError(f"{mode!r} is no mode.", expected=f"Modes: auto, {', '.join(MODES)}.")
     tried = (mode,) if mode != "auto" else MODES[os.geteuid() != 0 :]
     why: list[str] = []
+    for name in PACKAGES if mode != "loopback" else ():
+        tool(name)
     for kind in tried:
         if kind == "loopback":
             return kind, None, why
