@@ -7,7 +7,8 @@ summed by the plan's algorithm, or along a tree, over connections of our own bet
 import itertools
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ Tree = Sequence[int] | Sequence[Route]
 
 CHUNK_BYTES = 512 * 1024
 _MIB = 2**20
-_models = itertools.count()  # alike on all workers, which make their models in one order
+# by group; alike on all its workers, which make their models in one order
+_models: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
 
 def ddp(
@@ -93,7 +95,8 @@ def transport(
     """The worker's part of what all workers of the group carry out, once they agree on it."""
     limit_s = _timeout_s(group) if timeout_s is None else timeout_s
     ranks = tuple(dist.get_process_group_ranks(group))
-    me, name = dist.get_rank(group), f"paceline {next(_models)}"
+    me = dist.get_rank(group)
+    name = f"paceline {group.group_name} {next(_models[group.group_name])}"
     whole = distributed_c10d._get_default_store()  # pyright: ignore[reportPrivateUsage]
     store = distributed_c10d.PrefixStore(f"{name} {group.group_name}", whole)
     deadline = time.monotonic() + limit_s
