@@ -13,7 +13,7 @@ from paceline.cli.ending import guarded
 from paceline.cli.nearest import nearest
 from paceline.cli.settings import settings
 
-COMMANDS = ("demo", "inspect", "diagnose", "compare", "whatif", "explain", "doctor")
+COMMANDS = ("demo", "inspect", "diagnose", "compare", "whatif", "plan", "explain", "doctor")
 
 
 class Commands(click.Group):

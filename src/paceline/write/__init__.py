@@ -3,12 +3,13 @@
 `traces` writes any traces in the native format, so that whatever paceline reads can be converted;
 `inspection` shows what was found in traces, `report` what slows a job,
 `comparison` what changed between two; `report_file` is a report as
-a page of its own. `whatif` shows what edits would give.
+a page of its own. `whatif` shows what edits would give, `plan` who
+works where.
 """
 
 from paceline.write.native import traces
 from paceline.write.page import Look
-from paceline.write.pages import checks, comparison, inspection, report, whatif
+from paceline.write.pages import checks, comparison, inspection, plan, report, whatif
 from paceline.write.perfetto import perfetto
 from paceline.write.report_html import report_file
 
@@ -18,6 +19,7 @@ __all__ = [
     "comparison",
     "inspection",
     "perfetto",
+    "plan",
     "report",
     "report_file",
     "traces",

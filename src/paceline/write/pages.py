@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from paceline.model import Check, Cluster, Comparison, Profile, Report, Trace, WhatIf
+from paceline.model import Check, Cluster, Comparison, Plan, Profile, Report, Trace, WhatIf
 from paceline.write.checks_page import checks_page
 from paceline.write.comparison_page import comparison_page, comparison_view
 from paceline.write.formats import PAGE_FORMATS
 from paceline.write.inspection import inspected
 from paceline.write.inspection_page import inspection_page
 from paceline.write.page import PLAIN, Look, Page
+from paceline.write.plan_page import plan_page, plan_view
 from paceline.write.report_page import report_page
 from paceline.write.report_view import report_view
 from paceline.write.whatif_page import whatif_page, whatif_view
@@ -47,6 +48,13 @@ def whatif(
 ) -> str:
     """What a step would take with edits, for a person or a program."""
     return rendered(whatif_page(whatif_view(base_ns, each, together, notes)), format, look)
+
+
+def plan(
+    plan: Plan, cluster: Cluster, *, explain: bool = False, format: str = "text", look: Look = PLAIN
+) -> str:
+    """Who works where, and how far from the optimum, for a person or a program."""
+    return rendered(plan_page(plan_view(plan), cluster, explain=explain), format, look)
 
 
 def checks(checks: Sequence[Check], *, format: str = "text", look: Look = PLAIN) -> str:
