@@ -211,15 +211,22 @@ def test_every_code_is_documented_with_its_text() -> None:
         assert " ".join(code.text.split()) in text
 
 
-@pytest.mark.parametrize("name", ["diagnose", "compare", "whatif", "record"])
+@pytest.mark.parametrize("name", ["diagnose", "compare", "whatif", "record", "plan"])
 def test_every_field_of_the_other_views_is_documented(name: str) -> None:
-    from paceline.write import comparison_page, recording_page, report_view, whatif_page
+    from paceline.write import (
+        comparison_page,
+        plan_page,
+        recording_page,
+        report_view,
+        whatif_page,
+    )
 
     views = {
         "diagnose": report_view.ReportView,
         "compare": comparison_page.ComparisonView,
         "whatif": whatif_page.WhatIfView,
         "record": recording_page.RecordingView,
+        "plan": plan_page.PlanView,
     }
     text = part(page("reference/json.md"), f"## `paceline {name} --json`")
     assert {field for field in fields(views[name]) if f"`{field}`" not in text} == set()

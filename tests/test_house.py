@@ -52,7 +52,7 @@ def missing(modules: set[str], held: list[dict[str, object]]) -> list[str]:
         small = {f"paceline.{room}" for room in rooms & {"simulate", "price", "rewrite"}}
         wanted.append(("forbidden", {"paceline.run"}, "forbidden_modules", small))
     if "plan.check" in modules:
-        own = {f"paceline.{m}" for m in modules if m.startswith("plan.") and m != "plan.check"}
+        own = {f"paceline.{m}" for m in modules if re.match(r"plan\.(?!check\b)", m)}
         wanted.append(("forbidden", {"paceline.plan.check"}, "forbidden_modules", own))
     return [
         f"{kind} {key} {sorted(inside)} for {sorted(sources)}"

@@ -15,6 +15,7 @@ ROOMS = (
     "stitch",
     "simulate",
     "diagnose",
+    "plan",
     "rewrite",
     "reduce",
     "write",

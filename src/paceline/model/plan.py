@@ -188,6 +188,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     step_ms: float | None = None
     hours: float | None = None
     usd: float | None = None
+    compute_ms: float | None = None  # of a step; communication beside it may be hidden in part
+    communication_ms: float | None = None
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,4 +228,5 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     curve: tuple[CurvePoint, ...] = ()
     baselines: tuple[Baseline, ...] = ()
     made_from: tuple[Source, ...] = ()
+    law: str | None = None  # of shares: equal or speed
     seed: int | None = None

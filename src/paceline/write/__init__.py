@@ -3,8 +3,8 @@
 `traces` writes any traces in the native format, so that whatever paceline reads can be converted;
 `inspection` shows what was found in traces, `report` what slows a job,
 `comparison` what changed between two; `report_file` is a report as
-a page of its own. `whatif` shows what edits would give, `fidelity` how close a lab is to its
-cluster.
+a page of its own. `whatif` shows what edits would give, `plan` who works where, `fidelity` how
+close a lab is to its cluster.
 """
 
 from paceline.write.native import traces
@@ -14,6 +14,7 @@ from paceline.write.pages import (
     comparison,
     fidelity,
     inspection,
+    plan,
     recording,
     report,
     whatif,
@@ -28,6 +29,7 @@ __all__ = [
     "fidelity",
     "inspection",
     "perfetto",
+    "plan",
     "recording",
     "report",
     "report_file",

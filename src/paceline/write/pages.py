@@ -7,6 +7,7 @@ from paceline.model import (
     Cluster,
     Comparison,
     Fidelity,
+    Plan,
     Profile,
     Recording,
     Report,
@@ -20,6 +21,7 @@ from paceline.write.formats import PAGE_FORMATS
 from paceline.write.inspection import inspected
 from paceline.write.inspection_page import inspection_page
 from paceline.write.page import PLAIN, Look, Page
+from paceline.write.plan_page import plan_page, plan_view
 from paceline.write.recording_page import recording_page
 from paceline.write.report_page import report_page
 from paceline.write.report_view import report_view
@@ -74,6 +76,13 @@ def recording(recording: Recording, *, format: str = "text", look: Look = PLAIN)
 def fidelity(found: Fidelity, *, format: str = "text", look: Look = PLAIN) -> str:
     """How closely a lab does what was asked, for a person or a program."""
     return rendered(fidelity_page(found), format, look)
+
+
+def plan(
+    plan: Plan, cluster: Cluster, *, explain: bool = False, format: str = "text", look: Look = PLAIN
+) -> str:
+    """Who works where, and how far from the optimum, for a person or a program."""
+    return rendered(plan_page(plan_view(plan), cluster, explain=explain), format, look)
 
 
 def rendered(page: Page, format: str, look: Look = PLAIN) -> str:
