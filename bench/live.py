@@ -21,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from live_report import drawn, section
+
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
 JOB = ROOT / "bench" / "live_job.py"
@@ -63,10 +65,14 @@ def configs() -> list[Config]:
     for count in (2, 3, 5, 6, 8):
         edit = f"workers{{count={count}}}"
         made.append(Config(name=f"{count} workers", edits=(edit,), workers=count))
-    for factor in (0.3, 0.5, 1.5, 3):
-        made.append(Config(name=f"links x {factor}", edits=(all_.format(factor),), links=factor))
-    for factor in (0.3, 0.6):
-        made.append(Config(name=f"one link x {factor}", edits=(one.format(factor),), link1=factor))
+    made += [
+        Config(name=f"links x {factor}", edits=(all_.format(factor),), links=factor)
+        for factor in (0.3, 0.5, 1.5, 3)
+    ]
+    made += [
+        Config(name=f"one link x {factor}", edits=(one.format(factor),), link1=factor)
+        for factor in (0.3, 0.6)
+    ]
     for factor in (1.25, 1.5, 2):
         edit = f"speed{{worker=1,factor={1 / factor:.6f}}}"
         made.append(Config(name=f"one worker / {factor}", edits=(edit,), slow1=factor))
@@ -215,7 +221,8 @@ def row(config: Config, run: Path, steps: np.ndarray) -> dict:
         "predicted_ms": 1000 * said, "measured_ms": 1000 * value,
         "interval_ms": [1000 * float(end) for end in np.quantile(medians, [0.025, 0.975])],
         "noise": float((np.quantile(steps, 0.9) - np.quantile(steps, 0.1)) / 2 / value),
-        "steps": int(steps.size), "error": said / value - 1, "samples": config.workers * config.micro,
+        "steps": int(steps.size), "error": said / value - 1,
+        "samples": config.workers * config.micro,
     }  # fmt: skip
 
 
@@ -226,88 +233,6 @@ def rows(folder: Path, padded: bool, blocks: int, only: str) -> list[dict]:
     run = recorded(folder, padded)
     steps = measured(folder, chosen, blocks, padded)
     return [row(config, run, steps[config.name]) for config in chosen]
-
-
-def best(found: list[dict]) -> tuple[str, float]:
-    """The configuration predicted to train most samples a second, and how far behind the best."""
-    rate = {one["name"]: one["samples"] / one["measured_ms"] for one in found}
-    said = max(found, key=lambda one: one["samples"] / one["predicted_ms"])
-    return said["name"], 1 - rate[said["name"]] / max(rate.values())
-
-
-def table(found: list[dict]) -> str:
-    lines = [
-        "| configuration | predicted ms | measured ms (95 %) | error | steps vary by |",
-        "|---|---:|---:|---:|---:|",
-    ]
-    for one in found:
-        low, high = one["interval_ms"]
-        lines.append(
-            f"| {one['name']} | {one['predicted_ms']:.1f} | {one['measured_ms']:.1f}"
-            f" ({low:.1f} to {high:.1f}) | {100 * one['error']:+.1f} % |"
-            f" ± {100 * one['noise']:.1f} % |"
-        )
-    return "\n".join(lines)
-
-
-def section(padded: list[dict], free: list[dict]) -> str:
-    """Both parts as a section of BENCHMARKS.md."""
-    seen = [one for one in padded if one["edits"] and not one["hidden"]]
-    errors = np.abs([one["error"] for one in seen])
-    hidden = [one["error"] for one in padded if one["hidden"]]
-    name, behind = best([one for one in padded if not one["hidden"]])
-    other = np.abs([one["error"] for one in free if one["edits"]])
-    noise = np.median([one["noise"] for one in free])
-    met = "met" if np.median(errors) <= 0.05 and np.quantile(errors, 0.9) <= 0.1 else "**missed**"
-    return f"""## Live: predicting what was not seen
-
-Asked, of configurations that were never recorded: median error <= 5 %, 90th percentile <= 10 %; the
-configuration predicted best within 2 % of the measured best.
-
-{len(seen)} padded configurations: median error {100 * np.median(errors):.1f} %, 90th percentile
-{100 * np.quantile(errors, 0.9):.1f} %, worst {100 * errors.max():.1f} % ({met}). Predicted best: {name},
-{100 * behind:.1f} % behind the measured best. The hidden slow worker raises the error to
-{100 * hidden[0] if hidden else float("nan"):+.1f} %.
-{len(other)} unpadded configurations: median error {100 * np.median(other):.1f} %, 90th percentile
-{100 * np.quantile(other, 0.9):.1f} %, beside steps that vary by ± {100 * noise:.0f} %.
-
-![predicted against measured](docs/images/live.svg)
-
-Compute padded to 80 ms a step:
-
-{table(padded)}
-
-Compute as fast as it goes on two cores:
-
-{table(free)}
-
-Method: bench/live.py; the lab's namespaces, links of {MBIT} Mbit/s around a switch, 4 workers unless
-said. Recorded once; then each configuration in {padded[0]["steps"] // 30} interleaved blocks of 30 steps
-from one launch; medians, intervals by bootstrap over blocks. The predictor is `paceline whatif RUN
---edit ... --json` in a process of its own."""
-
-
-def drawn(padded: list[dict], free: list[dict], path: Path) -> None:
-    """Predicted against measured, a dot a configuration."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "live"
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(5, 5))
-    for found, name, mark in ((padded, "padded", "o"), (free, "unpadded", "x")):
-        plain = [one for one in found if not one["hidden"]]
-        axes.plot([o["measured_ms"] for o in plain], [o["predicted_ms"] for o in plain], mark,
-                  label=name)  # fmt: skip
-    ends = [20, 800]
-    axes.plot(ends, ends, "-", lw=0.8, color="gray")
-    for factor in (0.9, 1.1):
-        axes.plot(ends, [factor * end for end in ends], ":", lw=0.8, color="gray")
-    axes.set(xscale="log", yscale="log", xlabel="measured step (ms)", ylabel="predicted step (ms)",
-             title="Never recorded, predicted from one recording")  # fmt: skip
-    axes.legend()
-    figure.savefig(path, metadata={"Date": None})
 
 
 def main() -> None:
@@ -330,7 +255,7 @@ def main() -> None:
         print(json.dumps(parts, indent=1))
         return
     drawn(parts["padded"], parts["unpadded"], ROOT / "docs" / "images" / "live.svg")
-    print(section(parts["padded"], parts["unpadded"]))
+    print(section(parts["padded"], parts["unpadded"], MBIT))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from paceline.cli.nearest import nearest
 from paceline.cli.settings import settings
 
 COMMANDS = (
-    "demo", "record", "inspect", "diagnose", "compare", "whatif", "plan", "lab", "explain", "doctor",
+    "demo", "record", "inspect", "diagnose", "compare", "whatif", "plan", "lab", "explain",
+    "doctor",
 )  # fmt: skip
 
 
