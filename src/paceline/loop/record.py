@@ -9,8 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -68,29 +68,46 @@ def _remove(folder: Path) -> None:
                 path.unlink()
 
 
-def record(command: Sequence[str], settings: Settings, *, aside: bool = False) -> Recording:
+def record(
+    command: Sequence[str],
+    settings: Settings,
+    *,
+    aside: bool = False,
+    env: Mapping[str, str] | None = None,
+    log: Path | None = None,
+    latest_s: float | None = None,
+) -> Recording:
     """What was recorded while the command ran, with its exit code.
 
-    With `aside` the command's stdout goes to stderr, so that stdout is free for a page.
+    With `aside` the command's stdout goes to stderr, so that stdout is free for a page; with a
+    `log` both go there. `env` is the environment that it would have without the recorder. It is
+    ended after `latest_s`.
     """
     settings = Settings(
         folder=settings.folder.absolute(), windows=settings.windows, norms=settings.norms
     )
-    given = {"TORCH_FR_BUFFER_SIZE": _CALLS, **os.environ}
-    env = environment(given, HOOK, **settings.environment())
-    with _stoppable():
+    given = {"TORCH_FR_BUFFER_SIZE": _CALLS, **(os.environ if env is None else env)}
+    own = environment(given, HOOK, **settings.environment())
+    with _stoppable(), ExitStack() as stack:
+        out = None if log is None else stack.enter_context(log.open("wb"))
         process = subprocess.Popen(  # noqa: S603  the user's own command
-            command, env=env, stdout=sys.stderr.fileno() if aside else None
+            command,
+            env=own,
+            stdout=out or (sys.stderr.fileno() if aside else None),
+            stderr=out,
         )
-        code = _code(process)
+        code = _code(process, latest_s)
     return msgspec.structs.replace(read.recording(settings.folder), exit_code=code)
 
 
-def _code(process: subprocess.Popen[bytes]) -> int:
+def _code(process: subprocess.Popen[bytes], latest_s: float | None) -> int:
     """The exit code of the command; as shells say it where a signal ended it."""
     asked = 0
     try:
-        process.wait()
+        process.wait(latest_s)
+    except subprocess.TimeoutExpired:
+        asked = signal.SIGTERM
+        process.terminate()
     except KeyboardInterrupt:
         asked = signal.SIGINT
         if not _from_terminal():  # a terminal sends it to the command as well

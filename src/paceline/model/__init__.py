@@ -55,6 +55,7 @@ from paceline.model.profile import (
     Spreads,
     Stuck,
 )
+from paceline.model.proof import Promise, Proof, Stage
 from paceline.model.recording import RecordedWindow, Recording
 from paceline.model.report import (
     Bill,
@@ -197,6 +198,8 @@ __all__ = [
     "Proceed",
     "Profile",
     "ProfiledWorker",
+    "Promise",
+    "Proof",
     "Reassign",
     "RecordedWindow",
     "Recording",
@@ -213,6 +216,7 @@ __all__ = [
     "Source",
     "Spread",
     "Spreads",
+    "Stage",
     "Stop",
     "Stuck",
     "Table",

@@ -4,7 +4,7 @@
 `inspection` shows what was found in traces, `report` what slows a job,
 `comparison` what changed between two; `report_file` is a report as
 a page of its own. `whatif` shows what edits would give, `plan` who works where, `fidelity` how
-close a lab is to its cluster.
+close a lab is to its cluster, `proof` what an edit promised and kept.
 """
 
 from paceline.write.native import traces
@@ -15,6 +15,7 @@ from paceline.write.pages import (
     fidelity,
     inspection,
     plan,
+    proof,
     recording,
     report,
     whatif,
@@ -30,6 +31,7 @@ __all__ = [
     "inspection",
     "perfetto",
     "plan",
+    "proof",
     "recording",
     "report",
     "report_file",

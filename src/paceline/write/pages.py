@@ -9,6 +9,7 @@ from paceline.model import (
     Fidelity,
     Plan,
     Profile,
+    Proof,
     Recording,
     Report,
     Trace,
@@ -22,6 +23,7 @@ from paceline.write.inspection import inspected
 from paceline.write.inspection_page import inspection_page
 from paceline.write.page import PLAIN, Look, Page
 from paceline.write.plan_page import plan_page, plan_view
+from paceline.write.proof_page import proof_page
 from paceline.write.recording_page import recording_page
 from paceline.write.report_page import report_page
 from paceline.write.report_view import report_view
@@ -83,6 +85,11 @@ def plan(
 ) -> str:
     """Who works where, and how far from the optimum, for a person or a program."""
     return rendered(plan_page(plan_view(plan), cluster, explain=explain), format, look)
+
+
+def proof(proof: Proof, *, format: str = "text", look: Look = PLAIN) -> str:
+    """What an edit promised and what came of it, for a person or a program."""
+    return rendered(proof_page(proof), format, look)
 
 
 def rendered(page: Page, format: str, look: Look = PLAIN) -> str:
