@@ -42,6 +42,10 @@ class Connection:
         self.out_bytes += count
         return self.out_bytes - _HEADER.size
 
+    def left(self, payload_bytes: int) -> int:
+        """Bytes of the message that are still to be sent, header included."""
+        return payload_bytes + _HEADER.size - self.out_bytes
+
     def receive_head(self, head: tuple[int, int, int, int]) -> bool:
         """True once the header of the message is here, and is the expected one."""
         if self.in_bytes >= _HEADER.size:

@@ -9,8 +9,8 @@ import os
 from paceline.model import InputError, parse_bytes_per_s
 
 VARIABLE = "PACELINE_PACE"
-_BURST_S = 0.002  # what may go at once after a pause
-_LEAST_BURST = 16 * 1024
+_BURST_S = 0.005  # what may go at once after a pause; sleeps last a millisecond or more
+_LEAST = 16 * 1024  # worth a call of the system
 
 
 class Pace:
@@ -22,25 +22,25 @@ class Pace:
                 "a pace of 0 sends nothing.", where=VARIABLE, cure="Leave it out for full speed."
             )
         self.rate = bytes_per_s
-        self.burst = max(bytes_per_s * _BURST_S, _LEAST_BURST)
+        self.burst = max(bytes_per_s * _BURST_S, _LEAST)
         self.tokens = self.burst
         self.at_ns: int | None = None
 
-    def allowed(self, now_ns: int) -> int:
-        """How many bytes may go now."""
+    def allowed(self, now_ns: int, wanted: int) -> int:
+        """How many of the wanted bytes may go now; none rather than crumbs."""
         if self.at_ns is not None:
             earned = (now_ns - self.at_ns) * self.rate / 1e9
             self.tokens = min(self.tokens + earned, self.burst)
         self.at_ns = now_ns
-        return max(int(self.tokens), 0)
+        return min(int(self.tokens), wanted) if self.tokens >= min(wanted, _LEAST) else 0
 
     def spent(self, size_bytes: int) -> None:
         """So many bytes went."""
         self.tokens -= size_bytes
 
-    def wait_s(self) -> float:
-        """Until when nothing worth sending may go."""
-        return max((min(self.burst, _LEAST_BURST) / 2 - self.tokens) / self.rate, 0.0)
+    def wait_s(self, wanted: int) -> float:
+        """Until when none of the wanted bytes may go."""
+        return max((min(wanted, _LEAST) - self.tokens) / self.rate, 0.0)
 
 
 def told(given: "str | int | None") -> Pace | None:

@@ -77,15 +77,16 @@ class Work:
         message = self.course.messages[number]
         if self.course.ready(line) < 0:
             return False
+        payload = job.bytes[message.begin * job.item : message.end * job.item]
         most = self.most
         if self.pace is not None:
-            most = min(most, self.pace.allowed(time.monotonic_ns()))
+            wanted = min(most, one.left(len(payload)))
+            most = self.pace.allowed(time.monotonic_ns(), wanted)
             if not most:
-                self.resumes_s = min(self.resumes_s, self.pace.wait_s())
+                self.resumes_s = min(self.resumes_s, self.pace.wait_s(wanted))
                 return False
         if job.stamps is not None and not one.out_began_ns:
             one.out_began_ns = time.time_ns()
-        payload = job.bytes[message.begin * job.item : message.end * job.item]
         head = job.number, len(payload), message.hop.number, message.chunk
         before = one.out_bytes
         sent = one.send(head, payload, most)
