@@ -8,6 +8,7 @@ import atexit
 import functools
 import os
 import signal
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from paceline.run import record_bucket
@@ -39,7 +40,8 @@ def lead(recorder: Recorder) -> None:
     _profilers()
     atexit.register(leave)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminated)
+        with suppress(ValueError):  # not the main thread, which alone hears of signals
+            signal.signal(signal.SIGTERM, _terminated)
 
 
 def leave() -> None:
