@@ -22,6 +22,7 @@ from paceline.run.record_settings import Settings
 
 HOOK = "paceline.run.hook"
 _CALLS = "4096"  # of the flight recorder: a window has hundreds
+_QUIET = "99"  # Kineto announces each start and stop; what fails, the recorder says itself
 _PARTS = ("worker-*", "window-*", "attempt-*", "run.json")
 _GRACE_S = 40.0  # torchrun gives its own workers 30 s
 _LAST_S = 5.0
@@ -86,7 +87,11 @@ def record(
     settings = Settings(
         folder=settings.folder.absolute(), windows=settings.windows, norms=settings.norms
     )
-    given = {"TORCH_FR_BUFFER_SIZE": _CALLS, **(os.environ if env is None else env)}
+    given = {
+        "TORCH_FR_BUFFER_SIZE": _CALLS,
+        "KINETO_LOG_LEVEL": _QUIET,
+        **(os.environ if env is None else env),
+    }
     own = environment(given, HOOK, **settings.environment())
     with _stoppable(), ExitStack() as stack:
         out = None if log is None else stack.enter_context(log.open("wb"))

@@ -12,10 +12,9 @@ MACHINE = "PACELINE_MACHINE"
 _PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 
 
-def facts(workers: int) -> dict[str, object]:
+def facts(workers: int, *, cuda: bool) -> dict[str, object]:
     """The facts of this worker, as far as they are known at the start."""
     backend = str(torch("distributed").get_backend())
-    cuda = on_cuda()
     found: dict[str, object] = {
         "machine": os.environ.get(MACHINE) or socket.gethostname(),
         "device": "cuda" if cuda else "cpu",
@@ -37,9 +36,9 @@ def on_cuda() -> bool:
     return nccl and bool(torch("cuda").is_available())
 
 
-def peak_bytes() -> int | None:
+def peak_bytes(*, cuda: bool) -> int | None:
     """The most memory that was in use so far: of the device, on a CPU of the process."""
-    if on_cuda():
+    if cuda:
         return int(torch("cuda").max_memory_allocated())
     try:
         found = _PEAK.search(Path("/proc/self/status").read_text(encoding="ascii"))

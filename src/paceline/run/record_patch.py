@@ -8,6 +8,7 @@ import atexit
 import functools
 import os
 import signal
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from paceline.run import record_bucket
@@ -23,7 +24,7 @@ class Door:
 
     recorder: Recorder | None = None
     watches: ClassVar[list[Watch]] = []
-    led = False
+    led = leaving = terminated = False
 
 
 def lead(recorder: Recorder) -> None:
@@ -39,19 +40,32 @@ def lead(recorder: Recorder) -> None:
     _profilers()
     atexit.register(leave)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminated)
+        with suppress(ValueError):  # not the main thread, which alone hears of signals
+            signal.signal(signal.SIGTERM, _terminated)
 
 
 def leave() -> None:
     """The recording ends; what torch does from now on is nobody's business."""
     recorder, Door.recorder = Door.recorder, None
-    if recorder is not None:
-        recorder.end()
+    if recorder is None:
+        return
+    Door.leaving = True
+    recorder.end()
+    Door.leaving = False
+    if Door.terminated:
+        _die()
 
 
 def _terminated(number: int, frame: object) -> None:  # noqa: ARG001  as Python asks
+    if Door.leaving:  # what is being written is written to its end, then we go
+        Door.terminated = True
+        return
     if Door.recorder is not None and Door.recorder.process == os.getpid():
         leave()
+    _die()
+
+
+def _die() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGTERM)
 

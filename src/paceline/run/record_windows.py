@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from paceline.run.record_facts import on_cuda
 from paceline.run.record_settings import Settings, Window
 from paceline.run.record_window import Window as Detailed
 from paceline.run.record_window import somebody_profiles
@@ -46,7 +45,7 @@ class Windows:
             return
         folder = self.settings.window_folder(self.ahead[0]) / f"worker-{self.recorder.rank}"
         self.busy = True
-        self.open = Detailed(folder, cuda=on_cuda())
+        self.open = Detailed(folder, cuda=self.recorder.cuda)
         self.busy = False
 
     def close(self) -> None:

@@ -57,7 +57,7 @@ class Recorder:
         self.process = os.getpid()
         self.rank = -1
         self.over = self.paused = self.by_hand = False
-        self.begun = False
+        self.begun = self.cuda = False
         self.files: Files
         self.meeting: Meeting
         self.windows: Windows
@@ -76,16 +76,19 @@ class Recorder:
     @safely
     def begin(self) -> None:
         """The job has a process group: who am I, who else is there?"""
+        if self.begun:
+            return
         dist = torch("distributed")
-        if self.begun or not dist.is_initialized():
+        if not dist.is_initialized():
             return
         rank, size = int(dist.get_rank()), int(dist.get_world_size())
         _set_aside(self.settings.folder, rank)
         self.rank = rank
-        self.stamps = CudaStamps() if on_cuda() else HostStamps()
+        self.cuda = on_cuda()
+        self.stamps = CudaStamps() if self.cuda else HostStamps()
         self.begun = True
         self.files = Files(self.settings.folder, rank, size)
-        own = facts(size)
+        own = facts(size, cuda=self.cuda)
         self.files.tell({"facts": own, "worker": rank})
         self.files.tell_group(*group(None))
         self.meeting = Meeting(rank, size, own)
@@ -252,7 +255,7 @@ class Recorder:
             return
         self.windows.close()
         self.drain(0)
-        peak = peak_bytes()
+        peak = peak_bytes(cuda=self.cuda)
         if peak is not None:
             self.files.tell({"facts": {"peak_bytes": peak}, "worker": self.rank})
         self.ping()
@@ -280,7 +283,8 @@ def _set_aside(folder: Path, rank: int) -> None:
     """What an earlier attempt of this job has left is moved away, where nobody reads it."""
     own = folder / f"worker-{rank}"
     if own.exists():
-        number = os.environ.get("TORCHELASTIC_RESTART_COUNT", "")
-        target = folder / f"attempt-{number if number.isdecimal() else os.getpid()}"
+        restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "")
+        again = restarts.isdecimal() and int(restarts) > 0
+        target = folder / f"attempt-{int(restarts) - 1 if again else os.getpid()}"
         target.mkdir(exist_ok=True)
         own.rename(target / own.name)
