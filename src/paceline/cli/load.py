@@ -29,6 +29,10 @@ def traces_of(
     return read.traces(run[0] if len(run) == 1 else run, caps=caps)
 
 
-def cluster_of(profile: model.Profile, declared: Path | None) -> model.Cluster:
+def cluster_of(
+    profile: model.Profile, declared: Path | None, *, as_ports: bool = False
+) -> model.Cluster:
     """The cluster as declared in a file, else as the profile shows it."""
-    return stitch.cluster(profile) if declared is None else read.cluster(declared)
+    if declared is not None:
+        return read.cluster(declared)
+    return stitch.cluster(profile, as_ports=as_ports)

@@ -67,6 +67,7 @@ def show(
         profile = profile_of(run, max_bytes, max_ratio)
         # hops have shown each link; a collective shows only the slowest
         known = cluster is not None or rewrite.has_hops(profile.graph)
-        found = diagnose.whatif(profile, parsed, cluster_of(profile, cluster) if known else None)
+        world = cluster_of(profile, cluster, as_ports=True) if known else None
+        found = diagnose.whatif(profile, parsed, world)
         text = write.whatif(*found, format=format, look=look())
     printed(text)

@@ -132,7 +132,7 @@ class Demo:
         """What each cure promises, the best first."""
         edits = [finding.edit for finding in report.findings if finding.edit is not None]
         edits += [edit for edit in map(Edit.parse, ASKED) if edit not in edits]
-        cluster = stitch.cluster(profile)
+        cluster = stitch.cluster(profile, as_ports=True)
         found: list[Promise] = []
         for edit in edits:
             try:

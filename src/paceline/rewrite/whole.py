@@ -136,7 +136,7 @@ def _joined(state: State, old: Graph, parts: _Parts, ops: I64, whole_of: I64) ->
 
 
 def _sizes(state: State, old: Graph, parts: _Parts) -> list[int]:
-    """Bytes of each bucket: as told, else what all sent over what the algorithm lets them send."""
+    """Bytes of each bucket: what all sent over what the algorithm lets them send, else as told."""
     sends = old.kind[parts.hops] == Kind.SEND
     sent = np.bincount(
         parts.whole[sends], np.maximum(old.size_bytes[parts.hops[sends]], 0), len(parts.algorithm)
@@ -146,7 +146,7 @@ def _sizes(state: State, old: Graph, parts: _Parts) -> list[int]:
         told = _told(old.buckets, int(parts.bucket[at]))
         ranks = np.unique(old.worker[parts.hops[parts.whole == at]]).tolist()
         shares = _shares(parts.algorithm[at], ranks, state.machines)
-        out.append(told or (round(sent[at] / shares) if shares else -1))
+        out.append(round(sent[at] / shares) if shares and sent[at] else told or -1)
     return out
 
 

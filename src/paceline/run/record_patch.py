@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from paceline.run import record_bucket
 from paceline.run.lazy_torch import torch
 from paceline.run.record_bucket import Watch
+from paceline.run.record_signal import follow_signals
 from paceline.run.recorder import Recorder
 
 _WATCH = "_paceline_watch"
@@ -42,6 +43,7 @@ def lead(recorder: Recorder) -> None:
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         with suppress(ValueError):  # not the main thread, which alone hears of signals
             signal.signal(signal.SIGTERM, _terminated)
+            follow_signals(lambda: Door.leaving)
 
 
 def leave() -> None:

@@ -9,11 +9,16 @@ from collections import Counter
 
 from paceline.model import Cluster, Link, Machine, MachineKind, Profile, verify
 from paceline.stitch.message_links import between
+from paceline.stitch.ports import ports
 from paceline.stitch.ring_links import to_switch
 
 
-def cluster(profile: Profile) -> Cluster:
-    """Machines with one slot for each worker that ran there, and what is known of their links."""
+def cluster(profile: Profile, *, as_ports: bool = False) -> Cluster:
+    """Machines with one slot for each worker that ran there, and what is known of their links.
+
+    With `as_ports`, links between machines are read as their ports at one switch if that explains
+    them: so they speak of machines, too, that never talked.
+    """
     slots = Counter(worker.machine for worker in profile.workers)
     kinds: dict[str, set[int]] = {}
     for worker in profile.workers:
@@ -25,16 +30,16 @@ def cluster(profile: Profile) -> Cluster:
                 Machine(name=name, kind=_only(profile, kinds[name]), slots=count)
                 for name, count in slots.items()
             ),
-            links=_links(profile),
+            links=_links(profile, as_ports=as_ports),
         )
     )
 
 
-def _links(profile: Profile) -> tuple[Link, ...]:
+def _links(profile: Profile, *, as_ports: bool) -> tuple[Link, ...]:
     """From messages if any tells a rate, else from all-reduces."""
     told = between(profile)
     if any(link.bytes_per_s is not None for link in told):
-        return told
+        return (ports(told) if as_ports else None) or told
     return to_switch(profile) or told
 
 

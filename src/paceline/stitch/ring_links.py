@@ -5,7 +5,7 @@ each machine in the time of the transfer (what NCCL calls bus bandwidth). The li
 machine is as fast as that, the others are at least as fast.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain, count
 
 import numpy as np
@@ -29,7 +29,7 @@ def to_switch(profile: Profile) -> tuple[Link, ...]:
             if (own.bytes_per_s or 0) >= (best.setdefault(machine, own).bytes_per_s or 0):
                 best[machine] = own
     names = machine_names(profile)
-    switch = next(name for name in _names() if name not in names)
+    switch = free_name(names)
     return tuple(
         Link(
             a=names[machine],
@@ -39,6 +39,11 @@ def to_switch(profile: Profile) -> tuple[Link, ...]:
         )
         for machine in sorted(best)
     )
+
+
+def free_name(taken: Collection[str]) -> str:
+    """A name for a switch that no machine has."""
+    return next(name for name in _names() if name not in taken)
 
 
 def _names() -> Iterator[str]:
