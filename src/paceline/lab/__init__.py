@@ -3,7 +3,8 @@
 The lab reads the same Cluster that the planner plans on, and tells nobody else what it does.
 `up(cluster)` is the lab while it stands, `run(cluster, command)` one command on all its machines,
 `check(cluster)` what its links and cores measure; `Wires` is what may be changed meanwhile.
-`prepare` lays down what workers are to be like, a `Driver` plays the faults of a schedule. They
+A `Driver` plays the faults of a schedule; what workers are to be like is laid down by
+`lab.prepare.prepare`. All
 load when first used: a worker that imports the lab's hook pays for none of them.
 """
 
@@ -14,18 +15,16 @@ if TYPE_CHECKING:
     from paceline.lab.agents import Ended, run
     from paceline.lab.drive import Driver
     from paceline.lab.measure import check
-    from paceline.lab.prepare import prepare
     from paceline.lab.session import up
     from paceline.lab.wires import Wires
 
-__all__ = ["Driver", "Ended", "Wires", "check", "prepare", "run", "up"]
+__all__ = ["Driver", "Ended", "Wires", "check", "run", "up"]
 
 _HOME = {
     "Driver": "drive",
     "Ended": "agents",
     "Wires": "wires",
     "check": "measure",
-    "prepare": "prepare",
     "run": "agents",
     "up": "session",
 }

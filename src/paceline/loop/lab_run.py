@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from paceline import lab
+from paceline.lab.prepare import prepare
 from paceline.loop.inject import environment
 from paceline.model import Cluster, Faults
 
@@ -50,7 +51,7 @@ def lab_run(
         return lab.run(cluster, command, env=env, **settings)
     with tempfile.TemporaryDirectory(prefix="paceline-lab-") as own:
         at = Path(own) if folder is None else folder
-        told = lab.prepare(
+        told = prepare(
             at, cluster, schedule, compute_ms=how.compute_ms, spread=how.spread, drift=how.drift,
             seed=how.seed, padded=padded,
         )  # fmt: skip

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from paceline import diagnose, lab, model, read, stitch, write
+from paceline import diagnose, model, read, stitch, write
+from paceline.lab.prepare import prepare
 from paceline.loop import record as recording
 from paceline.loop.inject import environment
 from paceline.model import (
@@ -92,8 +93,8 @@ class Demo:
             )  # fmt: skip
         if troubled:
             faults = faults.lose(worker=3, step=KILLED)
-        cluster = Cluster(machines=(Machine(name="this-machine", slots=4),))
-        told = lab.prepare(home / "lab", cluster, faults, compute_ms=COMPUTE_MS)
+        cluster = Cluster(machines=tuple(Machine(name=f"m{at}") for at in range(4)))
+        told = prepare(home / "lab", cluster, faults, compute_ms=COMPUTE_MS)
         env = environment(os.environ, HOOK, **told)
         if "link" not in repaired:
             env["DEMO_SLOW_LINK"] = PACE
@@ -168,6 +169,7 @@ def _done_by(edit: Edit) -> str:
         return "plan"
     if edit.name in ("typical", "speed") and edit.get("worker") == SLOW_WORKER:
         return "worker"
-    if edit.name == "speed" and str(edit.get("link") or "").startswith(f"{PACED}-"):
+    ends = {f"{PACED}", f"m{PACED}"}
+    if edit.name == "speed" and str(edit.get("link") or "").split("-")[0] in ends:
         return "link"
     return ""

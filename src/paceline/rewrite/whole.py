@@ -27,6 +27,7 @@ from paceline.model import (
     Work,
 )
 from paceline.reduce import ALL_REDUCE
+from paceline.rewrite.ragged import ragged, rows_of
 from paceline.rewrite.renumber import matched, merged
 from paceline.rewrite.state import State, begun
 
@@ -125,14 +126,29 @@ def _joined(state: State, old: Graph, parts: _Parts, ops: I64, whole_of: I64) ->
     columns["work"][ops] = len(graph.works) + whole_of
     columns["size_bytes"][ops] = np.array(sizes, dtype=np.int64)[whole_of]
     columns["match"][ops] = matches + whole_of
+    after_from, after_op = _by_lane(graph, ops)
     grown = dataclasses.replace(
         graph,
         **columns,
+        after_from=after_from,
+        after_op=after_op,
         match_group=np.append(graph.match_group, parts.group).astype(np.int32),
         works=(*graph.works, *works),
         lanes=(*graph.lanes, LANE),
     )
     return matched(grown, grown.match)
+
+
+def _by_lane(graph: Graph, ops: I64) -> tuple[I64, I32]:
+    """Dependencies without those between joined ops, which their lane has in order anyway.
+
+    A transport carries one bucket after the other; that does not make one need the other's result.
+    """
+    joined = np.zeros(len(graph), dtype=np.bool_)
+    joined[ops] = True
+    rows = rows_of(graph.after_from)
+    kept = ~(joined[rows] & joined[graph.after_op])
+    return ragged(rows[kept], graph.after_op[kept], len(graph))
 
 
 def _sizes(state: State, old: Graph, parts: _Parts) -> list[int]:

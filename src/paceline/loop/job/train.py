@@ -10,6 +10,9 @@ import os
 import sys
 from pathlib import Path
 
+# before torch: each worker stands for a machine of its own
+os.environ["PACELINE_MACHINE"] = f"m{os.environ['RANK']}"
+
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -33,9 +36,18 @@ def saved(net: nn.Module, step: int, path: Path) -> None:
     part.replace(path)
 
 
+def meet() -> None:
+    """Joins the others of this attempt; addresses of an earlier one are still in the store."""
+    env = os.environ
+    store = dist.TCPStore(env["MASTER_ADDR"], int(env["MASTER_PORT"]), is_master=False)
+    own = dist.PrefixStore(f"attempt {env.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
+    rank, size = int(env["RANK"]), int(env["WORLD_SIZE"])
+    dist.init_process_group("gloo", store=own, rank=rank, world_size=size)
+
+
 def main(steps: int, checkpoint: Path, plan: str) -> None:
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+    meet()
     rank, net, first = dist.get_rank(), network(), 0
     if checkpoint.exists():
         state = torch.load(checkpoint, weights_only=True)
