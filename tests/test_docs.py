@@ -211,11 +211,12 @@ def test_every_code_is_documented_with_its_text() -> None:
         assert " ".join(code.text.split()) in text
 
 
-@pytest.mark.parametrize("name", ["diagnose", "compare", "whatif", "record", "plan"])
+@pytest.mark.parametrize("name", ["diagnose", "compare", "whatif", "record", "plan", "demo"])
 def test_every_field_of_the_other_views_is_documented(name: str) -> None:
     from paceline.write import (
         comparison_page,
         plan_page,
+        proof_page,
         recording_page,
         report_view,
         whatif_page,
@@ -227,6 +228,7 @@ def test_every_field_of_the_other_views_is_documented(name: str) -> None:
         "whatif": whatif_page.WhatIfView,
         "record": recording_page.RecordingView,
         "plan": plan_page.PlanView,
+        "demo": proof_page.ProofView,
     }
     text = part(page("reference/json.md"), f"## `paceline {name} --json`")
     assert {field for field in fields(views[name]) if f"`{field}`" not in text} == set()

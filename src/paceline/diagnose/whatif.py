@@ -34,10 +34,11 @@ def whatif(profile: Profile, edits: Sequence[Edit], cluster: Cluster | None = No
         raise ModelError(
             "the profile holds no measured step.", cure="Record a few steps of steady training."
         )
-    if any(edit.name in _WHOLE or edit.get("link") is not None for edit in edits):
+    job = rewrite.Serial(profile, ())
+    if any(edit.name in _WHOLE for edit in edits):
         job = rewrite.serial(rewrite.whole(profile))
-    else:
-        job = rewrite.Serial(profile, ())
+    elif any(edit.get("link") is not None for edit in edits):
+        job = rewrite.serial(profile)
     base, _ = _played(job, (), cluster)
     alone = [_played(job, (edit,), cluster) for edit in edits]
     together, notes = _played(job, tuple(edits), cluster) if len(edits) != 1 else alone[0]

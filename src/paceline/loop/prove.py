@@ -48,13 +48,14 @@ class Demo:
         self.folder, self.say = folder, say
         self.stages: list[Stage] = []
         self.notes: list[str] = []
+        self.report: Report | None = None
 
     def proof(self) -> Proof:
         """Everything, from the first recording to the proof; report.html lies in the folder."""
         with self._stage("record four workers"):
             before = self._recorded("before", plan="ring", troubled=True, repaired=())
         with self._stage("diagnose"):
-            report = diagnose.report(before, stitch.cluster(before))
+            self.report = report = diagnose.report(before, stitch.cluster(before))
             self._page(report, before)
         with self._stage("ask what would help"):
             promises = self._promises(before, report)

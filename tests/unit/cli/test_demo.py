@@ -9,7 +9,7 @@ from paceline.cli import main
 
 def test_the_slowed_worker_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "report.json"
-    assert main(["demo", "--json", "-o", str(target)]) == 0
+    assert main(["demo", "--recorded", "--json", "-o", str(target)]) == 0
     view = json.loads(capsys.readouterr().out)
     assert view["workers"] == 4
     assert view["missing_workers"] == []
