@@ -16,7 +16,7 @@ DEV  := $(VENV)/.dev-$(subst $(comma),-,$(EXTRAS))-installed
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make demo       look at a bundled recording of a training job'
+	@echo 'make demo       train four real workers, find what is slow, change it, prove the gain'
 	@echo 'make test       format, lint, types, import contracts, docs, tests, coverage'
 	@echo 'make lint       only the first four'
 	@echo 'make format     put the code into the format that lint asks for'
@@ -26,7 +26,12 @@ help:
 	@echo 'make picture    draw the picture of the README again'
 	@echo 'make clean      remove what the other targets made'
 
+# torch only where a CPU build is offered (elsewhere the same words fetch gigabytes for CUDA);
+# without it the demo looks at a recording
 demo: $(CORE)
+	@$(BIN)/python -c 'import torch' 2>/dev/null || case "$$($(BIN)/pip install --quiet --dry-run \
+	  --no-deps --report - 'torch>=2.13,<2.14' 2>/dev/null)" in \
+	  *+cpu*) $(BIN)/pip install --quiet --editable '.[html,torch]' ;; esac
 	@$(BIN)/paceline demo
 
 test: lint docs

@@ -81,4 +81,6 @@ def _live(folder: Path, output: Path | None, *, format: str) -> None:
     proof = demo.proof()
     if output is not None and demo.report is not None:
         model.save(demo.report, output)
+    if format == "text" and demo.report is not None:
+        printed(write.report(demo.report, look=look()) + "\n")
     printed(write.proof(proof, format=format, look=look()))
