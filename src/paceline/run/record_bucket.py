@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
+from paceline.run.lazy_torch import torch
 from paceline.run.record_facts import group
 from paceline.run.record_stamp import Stamp
 
@@ -50,6 +51,31 @@ class Watch:
         self.views: set[int] = set()
         self.map: dict[int, tuple[int, list[tuple[str, int]]]] = {}
         self._names: dict[int, str] = {}
+        self.under_way: list[tuple[Issued | None, Any, Any]] = []
+
+    def collect(self) -> None:
+        """Notes which buckets on their way are complete by now."""
+        left: list[tuple[Issued | None, Any, Any]] = []
+        for issued, future, flat in self.under_way:
+            if not future.done():
+                left.append((issued, future, flat))
+            elif issued is not None:
+                self.complete(issued, flat)
+        self.under_way = left
+
+    def wait(self) -> None:
+        """Waits until all buckets on their way are complete; torch waits for nothing more then."""
+        while self.under_way:
+            issued, future, flat = self.under_way.pop(0)
+            future.wait()
+            if issued is not None:
+                self.complete(issued, flat)
+
+    def sees(self, flat: Any) -> bool:
+        """Whether this watch itself may wait for its buckets, at the end of backward."""
+        module = self.module()
+        plain = module is not None and not getattr(module, "static_graph", False)
+        return plain and self.inner is None and flat.device.type == "cpu" and not flat.is_sparse
 
     def seen(self, bucket: Any) -> int:
         """The size of a bucket in bytes; its tensors are noted when they are new."""
@@ -115,10 +141,25 @@ class Watch:
 
 
 def hook(watch: Watch, bucket: Any) -> Any:
-    """The communication hook of a watched module."""
+    """The communication hook of a watched module.
+
+    A callback in the thread that communicates would need the interpreter there, and handing that
+    over costs milliseconds on crowded cores. So where it may, the watch waits for its buckets by a
+    callback of the engine, which comes before the module's own, and torch is told that all is done.
+    """
+    watch.collect()
     issued = watch.issue(watch, bucket)
+    flat = bucket.buffer()
     future = watch.reduced(bucket)
-    return future.then(partial(_completed, watch, issued))
+    if not watch.sees(flat):
+        return future.then(partial(_completed, watch, issued))
+    if not watch.under_way:
+        engine: Any = torch("autograd").Variable._execution_engine
+        engine.queue_callback(watch.wait)
+    watch.under_way.append((issued, future, flat))
+    done = torch("futures").Future()
+    done.set_result(flat)
+    return done
 
 
 hook.__annotations__ = {}  # torch refuses hooks that are annotated with anything but its own types
