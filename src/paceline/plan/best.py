@@ -29,6 +29,7 @@ from paceline.plan.case import Case, case
 from paceline.plan.certificate import Binding, binding
 from paceline.plan.check import check
 from paceline.plan.facts import facts
+from paceline.plan.graph_baselines import graph_baselines
 from paceline.plan.graphs import binding_cut, solved_graph
 from paceline.plan.overlays import SEARCHED, known_overlay
 from paceline.plan.solve import Answer, curve, solved
@@ -76,8 +77,13 @@ def best(
         name = answer.overlay if answer.overlay in SEARCHED else "forest"
         points = curve(asked, tree, name, deadline, answer.n)
         made = _with(made, curve=tuple(CurvePoint(n=n, total_time_s=s) for n, s in points))
-    if tree is not None and compare:
-        made = _with(made, baselines=baselines(asked, tree, overlay, answer.n, seed))
+    if compare:
+        rules = (
+            graph_baselines(asked, answer.n, seed)
+            if tree is None
+            else baselines(asked, tree, overlay, answer.n, seed)
+        )
+        made = _with(made, baselines=rules)
     check(made, known.job, cluster, goal, spreads=known.spreads, avoid=avoid)
     if goal.deadline_s is not None and answer.objective_s > goal.deadline_s:
         raise _too_late(goal.deadline_s, answer, bound)

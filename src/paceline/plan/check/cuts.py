@@ -40,11 +40,11 @@ def _listed(
         inside = {place for place, one in zip(near, chosen, strict=True) if one}
         held = sum(count for name, count in counts.items() if name in inside)
         if 0 < held < n:
-            out = sum(rate[a, b] for a in inside for b in near[a] if b not in inside)
-            if out <= 0:
+            ways = [(a, b) for a in inside for b in near[a] if b not in inside]
+            across = min(sum(rate[a, b] for a, b in ways), sum(rate[b, a] for a, b in ways))
+            if across <= 0:
                 raise wrong("no links join its machines")
-            found = max(found, held / out)
-    # sets and their complements are both listed, so both directions are
+            found = max(found, held / across)
     return found
 
 
