@@ -105,7 +105,9 @@ def _tried(
     """The best of the overlays that are only tried; None where none of them can win."""
     names = TRIED if overlay == "any" else (overlay,)
     search = Search(case, tree, "cut", shared)
-    least = search.run(*bounds, 1e-3, deadline, math.inf if best is None else best.objective_s)
+    least = search.run(
+        *bounds, tolerance(case), deadline, math.inf if best is None else best.objective_s
+    )
     if least is None:
         return None
     sets = {len(least.chosen): least.chosen}

@@ -133,7 +133,11 @@ def check_rest(plan: Plan, facts: Facts, overlay: str) -> None:
 def _exists(binding: str, facts: Facts) -> bool:
     """True if the link or machine that is named exists; cuts name places."""
     what, _, rest = binding.partition(" ")
-    for end in (" (at twice the rate)", " (as fast as the next faster ones)"):
+    for end in (
+        " (at twice the rate)",
+        " (as fast as the next faster ones)",
+        " (at twice the speed)",
+    ):
         rest = rest.removesuffix(end)
     if " and " in rest and rest.endswith(" like it"):
         rest = rest.rpartition(" and ")[0]
