@@ -75,8 +75,11 @@ def best(
     made = _plan(asked, answer, bound, seed, made_from)
     if tree is not None and explain:
         name = answer.overlay if answer.overlay in SEARCHED else "forest"
-        points = curve(asked, tree, name, deadline, answer.n)
-        made = _with(made, curve=tuple(CurvePoint(n=n, total_time_s=s) for n, s in points))
+        points = dict(curve(asked, tree, name, deadline, answer.n))
+        points[answer.n] = answer.objective_s
+        made = _with(
+            made, curve=tuple(CurvePoint(n=n, total_time_s=points[n]) for n in sorted(points))
+        )
     if compare:
         rules = (
             graph_baselines(asked, answer.n, seed)

@@ -70,7 +70,7 @@ class Graph:
                     return math.inf
                 there, _ = slowest_cut(rate, held.astype(np.float64))
                 back, _ = slowest_cut(np.ascontiguousarray(rate.T), held.astype(np.float64))
-                waits += scale * max(there, back)
+                waits += scale * float(max(there, back))
         self.known[key] = steps * self._step(compute, waits)
         self.parts = (compute, waits)
         return self.known[key]

@@ -273,14 +273,14 @@ class Search:
             tree.latency_s, tree.parent, self.need, self.deep,
         )  # fmt: skip
         compute = self.compute_s(rows)
-        communication = longest + float(rounds(self.overlay, n)) * apart
+        communication = float(longest) + float(rounds(self.overlay, n)) * float(apart)
         total = self.case.total_s(n, compute, communication)
         if scope is not None:
             self._spare_s = float(rounds(self.overlay, n)) * max(0.0, apart - scope.apart_s)
         self.by_count[n] = min(total, self.by_count.get(n, np.inf))
         found = Found(
             chosen=rows, objective_s=total, lower_bound_s=0.0, compute_s=compute,
-            communication_s=communication, busiest=busiest,
+            communication_s=communication, busiest=int(busiest),
         )  # fmt: skip
         if total < self._limit():
             self.best = found

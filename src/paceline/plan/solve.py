@@ -161,7 +161,7 @@ def _carried(case: Case, tree: Tree, overlay: str, search: Search, rows: I32) ->
     from_place = np.full(len(tree), -1, dtype=np.int32)
     from_place[tree.machine] = np.arange(len(tree.machine), dtype=np.int32)
     compute = search.compute_s(rows)
-    communication = taken.communication_s + taken.rounds * search.apart_s(rows)
+    communication = taken.communication_s + taken.rounds * float(search.apart_s(rows))
     return Answer(
         overlay=overlay,
         machines=from_place[places],
