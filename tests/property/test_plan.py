@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline import plan
-from paceline.model import Cluster, Goal, Plan
+from paceline.model import Cluster, Goal, Link, Machine, Plan
 from paceline.plan.tails import expected_max
 from paceline.reduce import ALL_REDUCE
 
@@ -144,3 +144,40 @@ def test_planner_and_checker_integrate_tails_alike() -> None:
         rows = np.sort(draw.uniform(1, 2, (2, 11)), axis=1)
         own = {tuple(row.tolist()): count for row, count in zip(rows, counts, strict=True)}
         assert _expected_max(own) == pytest.approx(expected_max(rows, list(counts)), rel=1e-5)
+
+
+def a_mesh(seed: int, machines: int) -> Cluster:
+    draw = np.random.default_rng(seed)
+    kinds = tree_cluster(seed, machines).kinds
+    made = tuple(
+        Machine(name=f"m{at}", kind=str(draw.choice([kind.name for kind in kinds])))
+        for at in range(machines)
+    )
+    links = tuple(
+        Link(
+            a=f"m{one}",
+            b=f"m{other}",
+            bytes_per_s=float(draw.lognormal(1, 0.8)) * 1e9 / 8,
+            back_bytes_per_s=float(draw.lognormal(1, 0.8)) * 1e9 / 8,
+        )
+        for one in range(machines)
+        for other in range(one)
+        if one - other in (1, machines - 1) or draw.random() < 0.3
+    )
+    return Cluster(kinds=kinds, machines=made, links=links)
+
+
+@settings(max_examples=8)
+@given(SEEDS, LAWS, st.sampled_from([5, 8, 15]))
+def test_plans_on_meshes_pass_the_check_and_keep_their_bound(
+    seed: int, law: str, machines: int
+) -> None:
+    """Up to twelve places the checker lists cuts, beyond it asks another maximum flow."""
+    cluster, job = a_mesh(seed, machines), a_job(seed, machines)
+    most = plan.best(job, cluster, Goal(min_workers=machines), law=law, explain=False)
+    free = plan.best(job, cluster, law=law, compare=True)
+    assert most.certificate is not None
+    assert free.certificate is not None
+    assert free.certificate.lower_bound_s <= free.certificate.objective_s
+    assert free.certificate.objective_s <= most.certificate.objective_s * (1 + 1e-9)
+    assert free.certificate.gap < 1e-9 or machines > 12
