@@ -33,7 +33,7 @@ LAWS = ("equal", "speed")
 CLOSE = 1e-6
 
 
-def milp(piece: int, limit_s: float = 3.0, budget_s: float = 150.0) -> dict[str, Any]:
+def milp(piece: int, limit_s: float = 3.0, budget_s: float = 70.0) -> dict[str, Any]:
     """A quarter of 200 networks, as many as `budget_s` allows; numbers of workers fixed."""
     tally = {"networks": 0, "programs": 0, "finished": 0, "equal": 0, "beaten": 0, "consistent": 0}
     largest, worst_s, began = 0, 0.0, time.monotonic()

@@ -5,6 +5,8 @@ workers on one side. Law speed has a curve, n over the sum of speeds: tangents a
 solution touches it.
 """
 
+import time
+
 import numpy as np
 from drawn_clusters import sides, step_s
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -73,11 +75,14 @@ def solved(
     whole = np.concatenate([np.ones(2 * m + 2 * e), np.zeros(4)])
     top = np.concatenate([free, np.ones(m + 2 * e), np.full(4, np.inf)])
     scale = (job.steps_at_large_batch or 0) * (1 + (job.n_crit or 0) / n)
+    began = time.monotonic()
     while True:
         found = milp(
             goal, integrality=whole, bounds=Bounds(np.zeros(size), top),
             constraints=LinearConstraint(np.array(rows), low, high),
-            options={"time_limit": limit_s, "mip_rel_gap": 1e-9},
+            options={
+                "time_limit": max(0.1, limit_s + began - time.monotonic()), "mip_rel_gap": 1e-9
+            },
         )  # fmt: skip
         if found.x is None:
             return float("inf"), 0.0, found.status == 2
@@ -86,6 +91,9 @@ def solved(
             return scale * float(found.fun), bound, found.status == 0
         speed = float(np.round(found.x[:m]) @ (1 / times))
         true = max(n / speed + (1 - overlap) * found.x[t], found.x[t])
+        late = time.monotonic() - began > limit_s
+        if late and found.status == 0:
+            return scale * true, bound, False
         if true <= found.x[s] * (1 + 1e-9) or found.status != 0:
             return scale * true, bound, found.status == 0
         row({c: 1.0, v: n / speed**2}, 2 * n / speed, np.inf)
