@@ -5,7 +5,7 @@ import pytest
 from drawn_clusters import a_job, by_brute_force, total_s, tree_cluster
 
 from paceline import plan
-from paceline.model import Goal
+from paceline.model import Cluster, Goal, Link, Machine, MachineKind
 
 
 @pytest.mark.parametrize("law", ["equal", "speed"])
@@ -38,3 +38,14 @@ def test_a_fixed_number_of_workers_is_kept(seed: int, law: str) -> None:
     cluster, job = tree_cluster(seed, 10), a_job(seed, 10)
     found = plan.best(job, cluster, Goal(min_workers=5, max_workers=5), law=law)
     assert len(found.workers) == 5
+
+
+def test_a_hundred_thousand_machines_in_one_rack() -> None:
+    count = 100_000
+    machines = tuple(Machine(name=f"m{at}", kind="mid") for at in range(count))
+    links = tuple(Link(a=m.name, b="rack", bytes_per_s=1.25e9) for m in machines)
+    cluster = Cluster(kinds=(MachineKind(name="mid"),), machines=machines, links=links)
+    made = plan.best(a_job(0, count), cluster, explain=False)
+    assert made.certificate is not None
+    assert made.certificate.gap <= 1e-3
+    assert len(made.workers) > 1000

@@ -52,7 +52,7 @@ def a_job(seed: int, machines: int, **changes: object) -> Job:
     """A job whose compute and communication weigh about the same."""
     draw = np.random.default_rng(seed + 10**6)
     facts: dict[str, object] = {
-        "gradient_bytes": int(draw.choice([50, 200, 400, 800])) * 10**6,
+        "gradient_bytes": int(draw.choice([5, 20, 50, 200])) * 10**6,
         "local_batch": 32, "step_time_ns": {"mid": 200_000_000}, "n_crit": machines / 2,
         "steps_at_large_batch": 1000.0,
     }  # fmt: skip

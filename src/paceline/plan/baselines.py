@@ -8,17 +8,18 @@ inside the fastest class of machines, pack it into as small a part of the networ
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from paceline.model import F64, I32, Baseline
 from paceline.plan.case import Case
 from paceline.plan.overlays import SEARCHED
-from paceline.plan.scopes import Scope, Units, scopes, units
+from paceline.plan.scopes import Ground, Scope, ground
 from paceline.plan.search import Search
 from paceline.plan.tree import Tree
 
 _DRAWS = 10
 _GRID = 64  # numbers of workers tried on a large cluster
-_SCOPES = 48  # parts of the network tried for each number
+_SCOPES = 96  # ways to pack tried for each number
 
 EXPERT = "pack in the fastest class"
 Rule = Callable[[int], list[I32]]
@@ -28,9 +29,10 @@ def baselines(
     case: Case, tree: Tree, overlay: str, n_planned: int, seed: int = 0
 ) -> tuple[Baseline, ...]:
     """Every rule with its best number of workers and its total time."""
-    known = units(case, tree)
+    shared = ground(case, tree)
+    known = shared.units
     names = (overlay,) if overlay in SEARCHED else SEARCHED
-    searches = [Search(case, tree, name, known) for name in names]
+    searches = [Search(case, tree, name, shared) for name in names]
     draw = np.random.default_rng(seed)
     rows = np.arange(len(known.place), dtype=np.int32)
 
@@ -42,8 +44,8 @@ def baselines(
     found = [Baseline(name="random", n=n_planned, total_time_s=mean)]
     every = rows[: case.most]
     found.append(Baseline(name="all machines", n=len(every), total_time_s=taken(every)))
-    packing = _Packing(case, tree, known)
-    fastest = _fastest_class(case, known)
+    packing = _Packing(tree, shared)
+    fastest = np.flatnonzero(fastest_kind(case)[known.machine]).astype(np.int32)
     rules: dict[str, tuple[Rule, int]] = {
         "fastest n": (lambda n: [rows[:n]], len(rows)),
         "pack by topology": (lambda n: packing.packed(n, rows), len(rows)),
@@ -75,24 +77,23 @@ def numbers(fewest: int, most: int) -> list[int]:
     return sorted({round(n) for n in np.geomspace(fewest, most, _GRID).tolist()})
 
 
-def _fastest_class(case: Case, known: Units) -> I32:
-    """The slots on machines of the fastest kind."""
+def fastest_kind(case: Case) -> npt.NDArray[np.bool_]:
+    """Which machines are of the fastest kind that has free slots."""
     kinds = [machine.kind for machine in case.cluster.machines]
     means: dict[str | None, list[float]] = {}
     for at, kind in enumerate(kinds):
         if case.free[at] > 0:
             means.setdefault(kind, []).append(float(case.step_s[at]))
     fastest = min(means, key=lambda kind: float(np.mean(means[kind])))
-    own = np.array([kind == fastest for kind in kinds], dtype=np.bool_)
-    return np.flatnonzero(own[known.machine]).astype(np.int32)
+    return np.array([kind == fastest for kind in kinds], dtype=np.bool_)
 
 
 class _Packing:
     """Workers packed into subtrees: those with most of them first, branch after branch."""
 
-    def __init__(self, case: Case, tree: Tree, known: Units) -> None:
-        self.tree, self.known = tree, known
-        self.scopes: list[Scope] = sorted(scopes(case, tree), key=lambda one: one.slots)
+    def __init__(self, tree: Tree, shared: Ground) -> None:
+        self.tree, self.known = tree, shared.units
+        self.scopes: list[Scope] = sorted(shared.scopes, key=lambda one: one.slots)
 
     def packed(self, n: int, allowed: I32) -> list[I32]:
         """The ways to pack n of the allowed workers into the smallest subtrees that hold them."""
@@ -103,14 +104,17 @@ class _Packing:
                 continue
             inside = allowed[(place >= scope.top) & (place < scope.last)]
             if len(inside) >= n:
-                made.append(self._filled(inside, n))
-                if len(made) == _SCOPES:
+                made += self._filled(inside, n)
+                if len(made) >= _SCOPES:
                     break
         return made
 
-    def _filled(self, inside: I32, n: int) -> I32:
-        """The first n, the fullest switch first, on each switch the fastest first."""
-        above = self.tree.parent[self.known.place[inside]]
+    def _filled(self, inside: I32, n: int) -> list[I32]:
+        """The first n switch by switch: the fullest first, or the one with the fastest links."""
+        place = self.known.place[inside]
+        above, time = self.tree.parent[place], self.known.time_s[inside]
         held: F64 = np.bincount(above)[above].astype(np.float64)
-        order = np.lexsort((self.known.time_s[inside], above, -held))
-        return np.sort(inside[order[:n]])
+        link = np.maximum(self.tree.slow_s[place], self.tree.slow_s[above])
+        full = np.lexsort((time, above, -held))
+        fast = np.lexsort((time, above, -held, link))
+        return [np.sort(inside[order[:n]]) for order in (full, fast)]

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from paceline.model import (
+    Baseline,
     Certificate,
     Cluster,
     CurvePoint,
@@ -29,6 +30,7 @@ from paceline.plan.case import Case, case
 from paceline.plan.certificate import Binding, binding
 from paceline.plan.check import check
 from paceline.plan.facts import facts
+from paceline.plan.graph_baselines import graph_baselines
 from paceline.plan.graphs import binding_cut, solved_graph
 from paceline.plan.overlays import SEARCHED, known_overlay
 from paceline.plan.solve import Answer, curve, solved
@@ -64,24 +66,44 @@ def best(
     asked = case(
         known.job, cluster, goal, law=law, avoid=avoid, quantiles_s=known.quantiles_s()
     )  # fmt: skip
-    tree = asked.tree
-    if tree is None:
-        answer = solved_graph(asked, overlay, deadline, seed)
-        bound = binding_cut(asked, answer, deadline, seed) if explain else None
-    else:
-        answer = solved(asked, tree, overlay, deadline)
-        bound = binding(asked, tree, answer, deadline) if explain else None
+    answer, bound = _answered(asked, overlay, deadline, seed, explain=explain)
     made = _plan(asked, answer, bound, seed, made_from)
-    if tree is not None and explain:
-        name = answer.overlay if answer.overlay in SEARCHED else "forest"
-        points = curve(asked, tree, name, deadline, answer.n)
-        made = _with(made, curve=tuple(CurvePoint(n=n, total_time_s=s) for n, s in points))
-    if tree is not None and compare:
-        made = _with(made, baselines=baselines(asked, tree, overlay, answer.n, seed))
+    if explain:
+        made = _with(made, curve=_curve(asked, answer, deadline))
+    if compare:
+        made = _with(made, baselines=_rules(asked, overlay, answer.n, seed))
     check(made, known.job, cluster, goal, spreads=known.spreads, avoid=avoid)
     if goal.deadline_s is not None and answer.objective_s > goal.deadline_s:
         raise _too_late(goal.deadline_s, answer, bound)
     return made
+
+
+def _answered(
+    asked: Case, overlay: str, deadline: float, seed: int, *, explain: bool
+) -> tuple[Answer, Binding | None]:
+    """The workers, and what binds them."""
+    tree = asked.tree
+    if tree is None:
+        answer = solved_graph(asked, overlay, deadline, seed)
+        return answer, binding_cut(asked, answer, deadline, seed) if explain else None
+    answer = solved(asked, tree, overlay, deadline)
+    return answer, binding(asked, tree, answer, deadline) if explain else None
+
+
+def _curve(asked: Case, answer: Answer, deadline: float) -> tuple[CurvePoint, ...]:
+    """The total time over n, on trees."""
+    if asked.tree is None:
+        return ()
+    name = answer.overlay if answer.overlay in SEARCHED else "forest"
+    points = dict(curve(asked, asked.tree, name, deadline, answer.n))
+    points[answer.n] = answer.objective_s
+    return tuple(CurvePoint(n=n, total_time_s=points[n]) for n in sorted(points))
+
+
+def _rules(asked: Case, overlay: str, n: int, seed: int) -> tuple[Baseline, ...]:
+    if asked.tree is None:
+        return graph_baselines(asked, n, seed)
+    return baselines(asked, asked.tree, overlay, n, seed)
 
 
 def _plan(

@@ -137,9 +137,11 @@ def _times(
     row = np.zeros(len(times), dtype=np.int32)
     if not quantiles_s:
         return times, None, row
+    # one spread for one kind of another name is the reference, as its time is
+    other = next(iter(quantiles_s.values())) if len(job.step_time_ns) == 1 else np.ones(11)
     # a machine's spread is its kind's, stretched to its own mean
     shapes = {
-        (m.kind, float(times[at])): quantiles_s.get(m.kind or "", np.ones(11))
+        (m.kind, float(times[at])): quantiles_s.get(m.kind or "", other)
         for at, m in enumerate(cluster.machines)
         if free[at] > 0
     }

@@ -1,7 +1,7 @@
 """What a plan hangs on: the links that take longest, or the machines that compute longest.
 
 Each is relaxed in turn and the question solved again: the links at twice the rate, the machines as
-fast as the next faster ones. What helps most is binding, and its gain is what it would give.
+fast as the next faster ones, or twice as fast where there are none. What helps most is binding.
 Links that are equally loaded are relaxed together, since one of them alone would change nothing.
 """
 
@@ -16,6 +16,7 @@ from paceline.plan.counts import measured
 from paceline.plan.overlays import SEARCHED
 from paceline.plan.search import SHAPES
 from paceline.plan.solve import Answer, solved
+from paceline.plan.tails import Tails
 from paceline.plan.tree import Tree
 
 _EQUAL = 1 - 1e-6  # of the longest time: links as loaded as that bind together
@@ -29,10 +30,11 @@ class Binding(NamedTuple):
     gain: float
 
 
-def binding(case: Case, tree: Tree, answer: Answer, deadline: float) -> Binding | None:
-    """What binds the answer; None where it can be neither a link nor a machine."""
-    found = [_links(case, tree, answer, deadline), _machines(case, tree, answer, deadline)]
-    return max((one for one in found if one is not None), key=lambda one: one.gain, default=None)
+def binding(case: Case, tree: Tree, answer: Answer, deadline: float) -> Binding:
+    """What binds the answer: links or machines, whichever saves more when relaxed."""
+    links = _links(case, tree, answer, deadline)
+    machines = _machines(case, tree, answer, deadline)
+    return machines if links is None or machines.gain > links.gain else links
 
 
 def _links(case: Case, tree: Tree, answer: Answer, deadline: float) -> Binding | None:
@@ -65,20 +67,27 @@ def tight_places(tree: Tree, answer: Answer) -> I32:
     return np.flatnonzero(load >= load.max() * _EQUAL).astype(np.int32)
 
 
-def _machines(case: Case, tree: Tree, answer: Answer, deadline: float) -> Binding | None:
+def _machines(case: Case, tree: Tree, answer: Answer, deadline: float) -> Binding:
     used = np.unique(answer.machines)
     slowest = float(case.step_s[used].max())
-    faster = case.step_s[(case.free > 0) & (case.step_s < slowest * _EQUAL)]
-    if not len(faster):
-        return None
-    step = case.step_s.copy()
     same = used[case.step_s[used] >= slowest * _EQUAL]
-    step[same] = faster.max()
-    row = case.row.copy()
-    row[same] = case.row[np.flatnonzero(case.step_s == faster.max())[0]]
+    name = _and_others(f"machine {case.cluster.machines[int(same[0])].name}", len(same))
+    step, row = case.step_s.copy(), case.row.copy()
+    faster = np.flatnonzero((case.free > 0) & (case.step_s < slowest * _EQUAL))
+    if len(faster):
+        next_one = int(faster[np.argmax(case.step_s[faster])])
+        step[same], row[same] = case.step_s[next_one], case.row[next_one]
+        gain = _gain(dataclasses.replace(case, step_s=step, row=row), tree, answer, deadline)
+        return Binding(name, "as fast as the next faster ones", gain)
+    step[same] /= 2
+    tails = case.tails
+    if tails is not None:  # rows of halved times behind all others
+        half = Tails(quantiles_s=np.concatenate([tails.quantiles_s / 2, tails.quantiles_s]))
+        row += len(tails.quantiles_s)
+        row[same] -= len(tails.quantiles_s)
+        case = dataclasses.replace(case, tails=half)
     gain = _gain(dataclasses.replace(case, step_s=step, row=row), tree, answer, deadline)
-    name = f"machine {case.cluster.machines[int(same[0])].name}"
-    return Binding(_and_others(name, len(same)), "as fast as the next faster ones", gain)
+    return Binding(name, "at twice the speed", gain)
 
 
 def _and_others(name: str, count: int) -> str:

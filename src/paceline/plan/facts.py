@@ -1,7 +1,8 @@
 """What a plan needs to know of a job, from a job file or from a profile.
 
 A profile tells the bytes that are all-reduced in a step, and for each kind of machine the spread of
-the time in which a worker has something else to do than to communicate.
+the time in which a worker has something else to do than to communicate: its ops of other kinds,
+with the pause that Python or a launch puts before each.
 """
 
 from typing import NamedTuple
@@ -76,10 +77,14 @@ def _spreads(profile: Profile) -> dict[str, Spread]:
     graph = profile.graph
     busy: dict[str, list[float]] = {}
     ops = np.flatnonzero(~np.isin(graph.kind, TALKING))
+    leads = np.zeros((len(profile.kinds), len(graph.works)))
+    leads[profile.leads.kind, profile.leads.work] = profile.leads.mean_ns
     for worker in profile.workers:
         own = ops[graph.worker[ops] == worker.rank]
         for line in profile.measured:
-            took = _covered(line.start_ns[own], line.end_ns[own])
+            begin = max(0, int(line.start_ns[graph.worker == worker.rank].min(initial=0)))
+            start = np.maximum(begin, line.start_ns[own] - leads[worker.kind, graph.work[own]])
+            took = _covered(start, line.end_ns[own].astype(np.float64))
             if took > 0:
                 busy.setdefault(profile.kinds[worker.kind], []).append(took)
     levels = np.linspace(0, 1, DECILES)
@@ -93,10 +98,10 @@ def _spreads(profile: Profile) -> dict[str, Spread]:
     }
 
 
-def _covered(start: np.ndarray, end: np.ndarray) -> float:
+def _covered(start: F64, end: F64) -> float:
     """The time in which at least one op runs."""
     fine = end > start
-    start, end = start[fine].astype(np.float64), end[fine].astype(np.float64)
+    start, end = start[fine], end[fine]
     order = np.argsort(start)
     start, latest = start[order], np.maximum.accumulate(end[order])
     if not len(start):

@@ -21,7 +21,7 @@ from paceline.plan.search import rounds
 from paceline.plan.solve import Answer
 from paceline.plan.tails import expected_max
 
-LARGEST = 300  # places
+LARGEST = 128  # places
 FEW = 4096  # sets that are all looked at
 
 
@@ -70,7 +70,7 @@ class Graph:
                     return math.inf
                 there, _ = slowest_cut(rate, held.astype(np.float64))
                 back, _ = slowest_cut(np.ascontiguousarray(rate.T), held.astype(np.float64))
-                waits += scale * max(there, back)
+                waits += scale * float(max(there, back))
         self.known[key] = steps * self._step(compute, waits)
         self.parts = (compute, waits)
         return self.known[key]
@@ -220,6 +220,8 @@ def _grown(graph: Graph, start: int, deadline: float) -> I64:
             if total < step:
                 step, chosen = total, at
             counts[at] -= 1
+            if time.monotonic() > deadline and chosen >= 0:
+                break
         if chosen < 0:
             break
         counts[chosen] += 1
@@ -241,6 +243,8 @@ def _moved(graph: Graph, counts: I64, deadline: float) -> tuple[float, I64]:
         for tried in _neighbors(case, counts):
             if not fewest <= tried.sum() <= most:
                 continue
+            if time.monotonic() > deadline:
+                break
             total = graph.total(tried, best)
             if total < best * (1 - 1e-12):
                 best, counts, better = total, tried, True

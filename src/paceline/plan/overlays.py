@@ -50,6 +50,12 @@ def _grouped(keys: I32) -> list[list[int]]:
     return list(groups.values())
 
 
+def algorithm_groups(overlay: str, places: I32, tree: Tree) -> Near:
+    """Ranks by neighborhood, as the simulator groups them for an algorithm."""
+    wide = overlay in {"hierarchical", "forest"}
+    return near(places, _switch(places, tree)) if wide else _grouped(places)
+
+
 def _switch(places: I32, tree: Tree) -> I32:
     """The other end of each machine's only link, else the machine itself."""
     leaf = (tree.end[places] == places + 1) & (places > 0)
@@ -85,7 +91,7 @@ def carried(overlay: str, places: I32, tree: Tree, gradient_bytes: float) -> Car
     n = len(places)
     if n == 1:
         return Carried(0.0, 0)
-    groups = near(places, _switch(places, tree)) if overlay == "hierarchical" else _grouped(places)
+    groups = algorithm_groups(overlay, places, tree)
     transfers = ALL_REDUCE[overlay](groups)
     phases = _phases(overlay, groups, len(transfers.source))
     total = 0.0

@@ -7,6 +7,7 @@ all. Each scope has a bound of its own, so most are never opened.
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from paceline.model import F64, I32, I64
 from paceline.plan.case import Case
@@ -52,6 +53,19 @@ def units(case: Case, tree: Tree) -> Units:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ground:
+    """What all searches of one case share."""
+
+    units: Units
+    scopes: list[Scope]
+
+
+def ground(case: Case, tree: Tree) -> Ground:
+    """The workers that could be, and the subtrees they could lie in."""
+    return Ground(units=units(case, tree), scopes=scopes(case, tree))
+
+
 @compiled
 def _summed(  # noqa: PLR0917 - compiled functions take no keywords
     parent: I32, latency: F64, slots: I64, fastest: F64, near: F64, branches: I64, apart: F64
@@ -87,6 +101,7 @@ def scopes(case: Case, tree: Tree) -> list[Scope]:
     chosen = np.zeros(size, dtype=np.bool_)
     chosen[first] = True
     chosen &= (slots >= case.fewest) & ((branches > 1) | (own > 0))
+    chosen &= ~_slower_alone(tree, own, fastest)
     return [
         Scope(
             top=at,
@@ -97,6 +112,17 @@ def scopes(case: Case, tree: Tree) -> list[Scope]:
         )
         for at in np.flatnonzero(chosen).tolist()
     ]
+
+
+def _slower_alone(tree: Tree, own: I64, fastest: F64) -> npt.NDArray[np.bool_]:
+    """True for single machines that are slower than another with as many slots."""
+    alone = np.flatnonzero((tree.end == np.arange(len(tree)) + 1) & (own > 0))
+    order = alone[np.lexsort((fastest[alone], -own[alone]))]
+    found = np.zeros(len(tree), dtype=np.bool_)
+    found[order] = True
+    first = np.concatenate([[True], np.diff(own[order]) != 0])[: len(order)]
+    found[order[first]] = False
+    return found
 
 
 def _alike(case: Case, tree: Tree, own: I64, slots: I64) -> I32:

@@ -28,7 +28,7 @@ from paceline.plan.counts import (
     picked,
     tabled,
 )
-from paceline.plan.scopes import Scope, Units, scopes, units
+from paceline.plan.scopes import Ground, Scope, ground
 from paceline.plan.tails import expected_max
 from paceline.plan.tree import Tree
 
@@ -82,12 +82,13 @@ def _over_speed(n: F64, values: F64) -> F64:
 class Search:
     """One search; `best` is the best plan so far."""
 
-    def __init__(self, case: Case, tree: Tree, overlay: str, known: Units | None = None) -> None:
+    def __init__(self, case: Case, tree: Tree, overlay: str, shared: Ground | None = None) -> None:
         self.case, self.tree, self.overlay = case, tree, overlay
         self.shape = SHAPES[overlay]
         self.law = EQUAL if case.law == "equal" else SPEED
         self.weight = case.gradient_bytes * (1.0 if self.shape == CUT else 2.0)
-        self.units = units(case, tree) if known is None else known
+        shared = ground(case, tree) if shared is None else shared
+        self.units, self.scopes = shared.units, shared.scopes
         size = len(tree)
         self.own = np.zeros(size, dtype=np.int32)
         self.own[tree.machine] = np.minimum(case.free, case.most)
@@ -107,7 +108,8 @@ class Search:
         """The best plan with its bound; None if nothing is better than `beat`."""
         heap = [
             _Box(self._outlook(scope, fewest, most), -at, scope, fewest, most, 0.0, np.inf)
-            for at, scope in enumerate(scopes(self.case, self.tree))
+            for at, scope in enumerate(self.scopes)
+            if scope.slots >= fewest
         ]
         heapq.heapify(heap)
         limit = beat
@@ -271,14 +273,14 @@ class Search:
             tree.latency_s, tree.parent, self.need, self.deep,
         )  # fmt: skip
         compute = self.compute_s(rows)
-        communication = longest + float(rounds(self.overlay, n)) * apart
+        communication = float(longest) + float(rounds(self.overlay, n)) * float(apart)
         total = self.case.total_s(n, compute, communication)
         if scope is not None:
             self._spare_s = float(rounds(self.overlay, n)) * max(0.0, apart - scope.apart_s)
         self.by_count[n] = min(total, self.by_count.get(n, np.inf))
         found = Found(
             chosen=rows, objective_s=total, lower_bound_s=0.0, compute_s=compute,
-            communication_s=communication, busiest=busiest,
+            communication_s=communication, busiest=int(busiest),
         )  # fmt: skip
         if total < self._limit():
             self.best = found

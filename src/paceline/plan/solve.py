@@ -14,12 +14,13 @@ import numpy as np
 from paceline.model import I32
 from paceline.plan.case import Case
 from paceline.plan.overlays import LARGEST, SEARCHED, TRIED, carried, in_order
-from paceline.plan.scopes import Units, units
+from paceline.plan.scopes import Ground, Units, ground
 from paceline.plan.search import Found, Search
 from paceline.plan.tree import Tree
 
 FINE, COARSE = 1e-8, 5e-4  # gaps that the search aims at
 WORTH = 0.01  # what an overlay that is only tried must save, since it has no close bound
+_ROUGH = 0.005  # the gap that points of the curve aim at
 SMALL = 300  # slots up to which it aims at the fine one
 
 
@@ -55,7 +56,8 @@ def solved(
     within: float | None = None,
 ) -> Answer:
     """The best answer, or the best for that number of workers, within a gap."""
-    known = units(case, tree)
+    shared = ground(case, tree)
+    known = shared.units
     fewest, most = (case.fewest, case.most) if count is None else (count, count)
     aim = tolerance(case) if within is None else within
     searched = SEARCHED if overlay == "any" else (overlay,) if overlay in SEARCHED else ()
@@ -63,7 +65,7 @@ def solved(
     bound = math.inf
     for name in searched:
         beat = math.inf if best is None else best.objective_s
-        found = Search(case, tree, name, known).run(fewest, most, aim, deadline, beat)
+        found = Search(case, tree, name, shared).run(fewest, most, aim, deadline, beat)
         if found is None:  # nothing better: the bound of the better one stands
             continue
         bound = min(bound, found.lower_bound_s)
@@ -71,7 +73,7 @@ def solved(
             best = _answer(known, name, found)
     if best is not None and (overlay in SEARCHED or best.n > LARGEST):
         return replace(best, lower_bound_s=min(bound, best.objective_s))
-    tried = _tried(case, tree, overlay, known, best=best, deadline=deadline, bounds=(fewest, most))
+    tried = _tried(case, tree, overlay, shared, best=best, deadline=deadline, bounds=(fewest, most))
     if tried is not None and (best is None or tried.objective_s < best.objective_s * (1 - WORTH)):
         return tried
     assert best is not None
@@ -94,7 +96,7 @@ def _tried(
     case: Case,
     tree: Tree,
     overlay: str,
-    known: Units,
+    shared: Ground,
     *,
     best: Answer | None,
     deadline: float,
@@ -102,19 +104,21 @@ def _tried(
 ) -> Answer | None:
     """The best of the overlays that are only tried; None where none of them can win."""
     names = TRIED if overlay == "any" else (overlay,)
-    search = Search(case, tree, "cut", known)
-    least = search.run(*bounds, 1e-3, deadline, math.inf if best is None else best.objective_s)
+    search = Search(case, tree, "cut", shared)
+    least = search.run(
+        *bounds, tolerance(case), deadline, math.inf if best is None else best.objective_s
+    )
     if least is None:
         return None
     sets = {len(least.chosen): least.chosen}
     for n in _counts(*bounds) if overlay != "any" or bounds[1] <= SMALL else []:
         if n <= LARGEST and time.monotonic() < deadline:
             for name in ("cut", "forest") if overlay != "any" else ("cut",):
-                one = Search(case, tree, name, known).run(n, n, 0.02, deadline)
+                one = Search(case, tree, name, shared).run(n, n, 0.02, deadline)
                 if one is not None:
                     sets[n if name == "cut" else -n] = one.chosen
     if best is not None:
-        sets[-best.n] = _rows(known, best)
+        sets[-best.n] = _rows(shared.units, best)
     won: Answer | None = None
     for rows in sets.values():
         if len(rows) > LARGEST:
@@ -157,7 +161,7 @@ def _carried(case: Case, tree: Tree, overlay: str, search: Search, rows: I32) ->
     from_place = np.full(len(tree), -1, dtype=np.int32)
     from_place[tree.machine] = np.arange(len(tree.machine), dtype=np.int32)
     compute = search.compute_s(rows)
-    communication = taken.communication_s + taken.rounds * search.apart_s(rows)
+    communication = taken.communication_s + taken.rounds * float(search.apart_s(rows))
     return Answer(
         overlay=overlay,
         machines=from_place[places],
@@ -170,9 +174,9 @@ def _carried(case: Case, tree: Tree, overlay: str, search: Search, rows: I32) ->
 
 def _counts(fewest: int, most: int) -> list[int]:
     """Numbers of workers to look at: all of few, else ever wider apart."""
-    if most - fewest < 24:
+    if most - fewest < 20:
         return list(range(fewest, most + 1))
-    steps = np.geomspace(fewest, most, 24)
+    steps = np.geomspace(fewest, most, 16)
     return sorted({round(step) for step in steps.tolist()})
 
 
@@ -181,10 +185,11 @@ def curve(
 ) -> list[tuple[int, float]]:
     """The total time over numbers of workers, the best placement of each."""
     found: list[tuple[int, float]] = []
+    shared = ground(case, tree)
     for n in sorted({*_counts(case.fewest, case.most), around}):
         if time.monotonic() > deadline:
             break
-        one = Search(case, tree, overlay).run(n, n, 1e-3, deadline)
+        one = Search(case, tree, overlay, shared).run(n, n, _ROUGH, deadline)
         if one is not None:
             found.append((n, one.objective_s))
     return found

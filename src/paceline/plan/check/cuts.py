@@ -5,11 +5,13 @@ direction; machines without workers pass nothing on.
 """
 
 import itertools
-from collections import deque
+
+import numpy as np
 
 from paceline.plan.check.facts import Facts, outward, wrong
 
 FEW = 12  # places whose cuts are all listed
+_WHOLE = 2**30  # what arrives, in whole numbers
 
 
 def by_cuts(counts: dict[str, int], facts: Facts, size: float) -> float:
@@ -40,11 +42,11 @@ def _listed(
         inside = {place for place, one in zip(near, chosen, strict=True) if one}
         held = sum(count for name, count in counts.items() if name in inside)
         if 0 < held < n:
-            out = sum(rate[a, b] for a in inside for b in near[a] if b not in inside)
-            if out <= 0:
+            ways = [(a, b) for a in inside for b in near[a] if b not in inside]
+            across = min(sum(rate[a, b] for a, b in ways), sum(rate[b, a] for a, b in ways))
+            if across <= 0:
                 raise wrong("no links join its machines")
-            found = max(found, held / out)
-    # sets and their complements are both listed, so both directions are
+            found = max(found, held / across)
     return found
 
 
@@ -52,63 +54,43 @@ def _flowing(
     counts: dict[str, int], near: dict[str, list[str]], rate: dict[tuple[str, str], float]
 ) -> float:
     """The same by bisection: every worker's place must get what all others send at this pace."""
-    backward = {(b, a): r for (a, b), r in rate.items()}
+    at = {place: spot for spot, place in enumerate(near)}
+    ways = [(at[a], at[b], rate[a, b], rate[b, a]) for a in near for b in near[a]]
+    held = {at[name]: count for name, count in counts.items()}
     found = 0.0
-    for ways in (rate, backward):
+    for there in (True, False):
+        arcs = [(a, b, out if there else back) for a, b, out, back in ways]
         low = max(
-            count / max(sum(ways[name, b] for b in near[name]), 1e-300)
-            for name, count in counts.items()
+            count / max(sum(r for a, _, r in arcs if a == spot), 1e-300)
+            for spot, count in held.items()
         )
         high = low
-        while not _fits(high, counts, near, ways):
+        while not _fits(high, held, arcs, len(near)):
             low, high = high, 2 * high
             if high > 1e6:
                 raise wrong("no links join its machines")
-        while high > low * (1 + 1e-8):
+        while high > low * (1 + 1e-7):
             middle = (low + high) / 2
-            low, high = (low, middle) if _fits(middle, counts, near, ways) else (middle, high)
+            fits = _fits(middle, held, arcs, len(near))
+            low, high = (low, middle) if fits else (middle, high)
         found = max(found, high)
     return found
 
 
-def _fits(
-    pace: float, counts: dict[str, int], near: dict[str, list[str]],
-    rate: dict[tuple[str, str], float],
-) -> bool:  # fmt: skip
-    wanted = sum(counts.values()) / pace
-    return all(_flow(counts, near, rate, pace, sink) >= wanted * (1 - 1e-10) for sink in counts)
+def _fits(pace: float, held: dict[int, int], arcs: list[tuple[int, int, float]], size: int) -> bool:
+    """True if what all workers send reaches each of their places; in whole numbers."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
 
-
-def _flow(
-    counts: dict[str, int], near: dict[str, list[str]], rate: dict[tuple[str, str], float],
-    pace: float, sink: str,
-) -> float:  # fmt: skip
-    """The maximum flow from all workers to one place, by shortest augmenting ways."""
-    left = {(a, b): rate[a, b] for a in near for b in near[a]}
-    left |= {("", name): count / pace for name, count in counts.items()}
-    left |= {(name, ""): 0.0 for name in counts}
-    out = {a: list(others) for a, others in near.items()} | {"": list(counts)}
-    least, total = 1e-13 * max(left.values()), 0.0
-    while True:
-        before, todo = {"": ""}, deque([""])
-        while todo and sink not in before:
-            at = todo.popleft()
-            for to in out[at]:
-                if to not in before and left[at, to] > least:
-                    before[to] = at
-                    todo.append(to)
-        if sink not in before:
-            return total
-        way: list[tuple[str, str]] = []
-        at = sink
-        while at:
-            way.append((before[at], at))
-            at = before[at]
-        room = min(left[step] for step in way)
-        for a, b in way:
-            left[a, b] -= room
-            left[b, a] = left.get((b, a), 0.0) + room
-        total += room
+    wanted = sum(held.values())
+    scale = _WHOLE / wanted
+    rows = [a for a, _, _ in arcs] + [size] * len(held)
+    columns = [b for _, b, _ in arcs] + list(held)
+    parts = [min(wanted, r * pace) for _, _, r in arcs] + list(held.values())
+    values = np.array([int(part * scale) for part in parts], dtype=np.int32)
+    matrix = csr_array((values, (rows, columns)), shape=(size + 1, size + 1))
+    enough = _WHOLE * (1 - 1e-6)
+    return all(maximum_flow(matrix, size, sink).flow_value >= enough for sink in held)
 
 
 def _apart(counts: dict[str, int], facts: Facts) -> float:

@@ -15,12 +15,12 @@ def compute_s(plan: Plan, facts: Facts) -> float:
     names = [worker.machine for worker in plan.workers]
     if plan.law == "speed":
         return len(names) / math.fsum(1 / step_s(facts, name) for name in names)
-    kinds = {facts.machines[name].kind for name in names}
-    if kinds.isdisjoint(facts.spreads):
+    if not facts.spreads:
         return max(step_s(facts, name) for name in names)
+    lone = next(iter(facts.spreads.values())) if len(facts.job.step_time_ns) == 1 else None
     drawn: dict[tuple[float, ...], int] = {}
     for name in names:
-        mean, spread = step_s(facts, name), facts.spreads.get(facts.machines[name].kind or "")
+        mean, spread = step_s(facts, name), facts.spreads.get(facts.machines[name].kind or "", lone)
         row = (mean,) * 11
         if spread is not None:
             levels = spread.deciles_ns
