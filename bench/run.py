@@ -17,7 +17,7 @@ TARGET = ROOT / "BENCHMARKS.md"
 SCRIPTS = (
     "startup", "load", "align", "mutants", "engine", "laws", "published", "diagnose_speed",
     "compare", "synthetic_faults", "slow_backward", "lab_fidelity", "recording_cost", "transport",
-    "live",
+    "live", "plan",
 )  # fmt: skip
 PEERS = ROOT / ".venv-peers"
 PEER_PACKAGES = ("HolisticTraceAnalysis", "pandas<3", "setuptools<81")
