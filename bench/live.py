@@ -45,7 +45,7 @@ class Config:
     links: float = 1.0  # factor on all rates
     link1: float = 1.0  # factor on the link of the second machine
     slow1: float = 1.0  # how much longer the second worker computes
-    hidden: float = 1.0  # how much longer the third one does, of which no edit tells
+    hidden: float = 1.0  # how much longer it does, of which no edit tells
     tags: tuple[str, ...] = field(default=())
 
 
@@ -142,7 +142,7 @@ def faults(config: Config, step: int, until: int, machines: int) -> list[dict]:
         if factor != 1:
             rate = f"{round(MBIT * factor * 1000)}kbit"
             found.append({"limit": {"a": f"m{at}", "b": "sw", "rate": rate, **when}})
-    for worker, factor in ((1, config.slow1), (2, config.hidden)):
+    for worker, factor in ((1, config.slow1), (1, config.hidden)):  # the second is in every phase
         if factor != 1:
             found.append({"slow": {"worker": worker, "factor": factor, **when}})
     return found

@@ -33,8 +33,20 @@ def section(padded: list[dict], free: list[dict], mbit: int) -> str:
     errors = np.abs([one["error"] for one in seen])
     hidden = [one["error"] for one in padded if one["hidden"]]
     name, behind = best([one for one in padded if not one["hidden"]])
-    other = np.abs([one["error"] for one in free if one["edits"]])
-    noise = np.median([one["noise"] for one in free])
+    beside = "Unpadded configurations were not measured this time."
+    if free:
+        other = np.abs([one["error"] for one in free if one["edits"]])
+        noise = float(np.median([one["noise"] for one in free]))
+        beside = (
+            f"{len(other)} unpadded configurations: median error {percent(np.median(other))}, 90th"
+            f" percentile {percent(np.quantile(other, 0.9))}, beside steps that vary by ±"
+            f" {percent(noise)}."
+        )
+    shown = (
+        f"The hidden slow worker raises the error to {percent(hidden[0])}."
+        if hidden
+        else "The hidden slow worker was not measured this time."
+    )
     met = "met" if np.median(errors) <= 0.05 and np.quantile(errors, 0.9) <= 0.1 else "**missed**"
     return f"""## Live: predicting what was not seen
 
@@ -43,10 +55,8 @@ configuration predicted best within 2 % of the measured best.
 
 {len(seen)} padded configurations: median error {percent(np.median(errors))}, 90th percentile
 {percent(np.quantile(errors, 0.9))}, worst {percent(errors.max())} ({met}). Predicted best, in
-samples a second: {name}, {percent(behind)} behind the measured best. The hidden slow worker raises
-the error to {percent(hidden[0]) if hidden else "nothing, not measured"}. {len(other)} unpadded
-configurations: median error {percent(np.median(other))}, 90th percentile
-{percent(np.quantile(other, 0.9))}, beside steps that vary by ± {percent(noise)}.
+samples a second: {name}, {percent(behind)} behind the measured best. {shown}
+{beside}
 
 ![predicted against measured](docs/images/live.svg)
 
@@ -54,9 +64,9 @@ Compute padded to 80 ms a step:
 
 {table(padded)}
 
-Compute as fast as it goes on two cores:
+{"Compute as fast as it goes on two cores:" if free else ""}
 
-{table(free)}
+{table(free) if free else ""}
 
 Method: bench/live.py; the lab's namespaces, links of {mbit} Mbit/s around a switch, 4 workers
 unless said. Recorded once; then each configuration in {padded[0]["steps"] // 30} interleaved blocks
