@@ -89,13 +89,20 @@ def drawn(padded: list[dict], free: list[dict], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(5, 5))
     for found, name, mark in ((padded, "padded", "o"), (free, "unpadded", "x")):
         plain = [one for one in found if not one["hidden"]]
-        axes.plot([o["measured_ms"] for o in plain], [o["predicted_ms"] for o in plain], mark,
-                  label=name)  # fmt: skip
-    ends = [20, 800]
-    axes.plot(ends, ends, "-", lw=0.8, color="gray")
+        if plain:
+            measured = [one["measured_ms"] for one in plain]
+            axes.plot(measured, [one["predicted_ms"] for one in plain], mark, label=name)
+    both = [one[key] for one in (*padded, *free) for key in ("measured_ms", "predicted_ms")]
+    ends = [min(both) * 0.85, max(both) * 1.15]
+    axes.plot(ends, ends, "-", lw=0.8, color="gray", label="as measured, and ± 10 %")
     for factor in (0.9, 1.1):
         axes.plot(ends, [factor * end for end in ends], ":", lw=0.8, color="gray")
-    axes.set(xscale="log", yscale="log", xlabel="measured step (ms)", ylabel="predicted step (ms)",
-             title="Never recorded, predicted from one recording")  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+    axes.set(xlabel="measured step (ms)", ylabel="predicted step (ms)")
+    axes.set_title("Never recorded, predicted from one recording")
+    ticks = [at for at in (10, 20, 50, 100, 200, 500, 1000, 2000) if ends[0] <= at <= ends[1]]
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(ticks, [str(at) for at in ticks])
+        axis.set_ticks([], minor=True)
     axes.legend()
     figure.savefig(path, metadata={"Date": None})
