@@ -45,7 +45,7 @@ def command(
     along is diagnosed.
     """
     if not recorded and find_spec("torch") is None:
-        say("torch is not installed: this is the recording that comes along.")
+        say("torch is not installed: this is the recording that comes along.", "demo")
         recorded = True
     if recorded:
         _recorded(html, output, **flags)
@@ -77,7 +77,7 @@ def _live(folder: Path, output: Path | None, *, format: str) -> None:
 
     for part in ("before", "after"):
         shutil.rmtree(folder / part, ignore_errors=True)
-    demo = Demo(folder, lambda stage: say(f"{stage} ..."))
+    demo = Demo(folder, lambda stage: say(f"{stage} ...", "demo"))
     proof = demo.proof()
     if output is not None and demo.report is not None:
         model.save(demo.report, output)

@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from paceline.lab.fault_log import happened
 from paceline.lab.lab_file import LabFile, load_lab
 from paceline.lab.progress import Progress
+from paceline.lab.wires import Wires
 from paceline.model import (
     Cut,
     Fault,
@@ -36,40 +36,6 @@ from paceline.model import (
 
 POLL_S = 0.005
 PATIENCE_S = 10.0
-
-
-class Wires(Protocol):
-    """What runs the machines and links. A rate, latency or loss of None is the cluster's own."""
-
-    def limit(
-        self,
-        a: str,
-        b: str,
-        *,
-        bytes_per_s: float | None,
-        latency_ns: int | None,
-        loss: float | None,
-    ) -> None:
-        """Changes a link, both ways."""
-
-    def cut(self, a: str, b: str) -> None:
-        """Lets nothing pass a link."""
-
-    def heal(self, a: str, b: str) -> None:
-        """Undoes a cut."""
-
-    def quota(self, machine: str, cores: float | None) -> None:
-        """Gives all of a machine so many cores, or as many as there are."""
-
-    def pids(self, machine: str) -> tuple[int, ...]:
-        """All processes of a machine."""
-        ...
-
-    def start(self, machine: str) -> None:
-        """Starts a machine again that was killed, or whose processes have ended."""
-
-    def kill(self, machine: str) -> None:
-        """Kills all of a machine."""
 
 
 Ready = Callable[[int, int], bool]  # given the steps of the first and of the last worker

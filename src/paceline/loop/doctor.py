@@ -19,7 +19,7 @@ EXTRAS = (
     ("matplotlib", "html", "pictures of the HTML report"),
     ("jinja2", "html", "the HTML report"),
 )
-UNTESTED = "Untested on a GPU: recording with examples/train.py. Reading was tested on files."
+UNTESTED = "Untested on a GPU: paceline record and paceline.ddp. Reading was tested on files."
 CORE = ("numpy", "scipy", "numba", "msgspec", "PyYAML", "rich", "click")
 TOOLS = (
     ("ip", "iproute2", "the lab's network namespaces and links"),
