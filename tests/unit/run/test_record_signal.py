@@ -23,6 +23,7 @@ def ended(wait: str) -> tuple[int, float]:
     assert process.stdout is not None
     with process.stdout:
         assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)  # until it waits
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
         return process.wait(20), time.monotonic() - began
